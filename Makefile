@@ -1,0 +1,75 @@
+# Every recipe prints the command it runs. Tools other than cargo are built once, outside the tree, by
+# scripts/setup-tools.sh.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit clean need-cargo
+
+TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
+
+# What `make demo` shows.
+DEMO_ARGS ?= replay --speed 1 -o events crates/weir-cli/tests/fixtures/demo.ndjson
+# For example BENCH_ARGS=--quick.
+BENCH_ARGS ?=
+# Length of the run of each fuzz target, and which targets to run.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= decode fold
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+need-cargo:
+	@command -v cargo >/dev/null 2>&1 || \
+	  { echo "cargo not found: install Rust 1.95 or newer (see https://rustup.rs), then run make again" >&2; exit 1; }
+
+demo: need-cargo ## replay a recorded session in this terminal
+	cargo run --release --quiet --bin weir -- $(DEMO_ARGS)
+
+test: need-cargo ## run all tests
+	cargo test --workspace --all-features --locked
+
+bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
+	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)
+
+lint: fmt-check clippy doc deps spelling tree ## everything that is checked without running the tests
+
+fmt: need-cargo ## format the sources
+	cargo fmt --all
+	$(if $(wildcard fuzz/Cargo.toml),cargo fmt --manifest-path fuzz/Cargo.toml)
+
+fmt-check: need-cargo ## check the formatting
+	cargo fmt --all --check
+	$(if $(wildcard fuzz/Cargo.toml),cargo fmt --manifest-path fuzz/Cargo.toml --check)
+
+clippy: need-cargo
+	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+
+doc: need-cargo ## build the API documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+deps: need-cargo
+	scripts/setup-tools.sh cargo-deny cargo-machete
+	$(TOOLS)/cargo-deny --locked check bans licenses sources
+	$(TOOLS)/cargo-machete
+
+spelling: need-cargo
+	scripts/setup-tools.sh typos-cli
+	$(TOOLS)/typos
+
+tree:
+	scripts/check-tree.sh
+
+fuzz: need-cargo ## fuzz each target for FUZZ_SECONDS (60)
+	scripts/setup-tools.sh cargo-fuzz
+	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh run $(FUZZ_TARGETS)
+
+fuzz-min: need-cargo ## shrink the corpora before committing them
+	scripts/setup-tools.sh cargo-fuzz
+	scripts/fuzz.sh min $(FUZZ_TARGETS)
+
+audit: need-cargo ## look for known vulnerabilities (fetches the advisory database)
+	scripts/setup-tools.sh cargo-deny
+	$(TOOLS)/cargo-deny --locked check advisories
+
+clean: need-cargo ## remove build output; the cached tools stay
+	cargo clean
+	rm -rf fuzz/target fuzz/coverage

@@ -1,0 +1,31 @@
+//! Measures decoding and folding through a real pipe, beside lower bounds and plain serde, and prints a table.
+//!
+//! `weir-bench table` starts, for each workload and method, a writer and a reader: two processes with a pipe
+//! between them. The reader reports its own CPU time, peak memory and allocations. Times are compared only
+//! within one run, because machines differ and are noisy.
+
+mod allocations;
+mod measure;
+mod methods;
+mod report;
+mod typed;
+mod workload;
+
+use anyhow::{Context as _, bail};
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["table"] => report::table(workload::Size::Full),
+        ["table", "--quick"] => report::table(workload::Size::Quick),
+        ["write", name, size] => workload::write(name.parse()?, size.parse()?),
+        ["read", method, name] => {
+            let measured = measure::measure(method.parse()?, name.parse()?)?;
+            report::print_line(
+                &serde_json::to_string(&measured).context("the measurement cannot be written")?,
+            )
+        }
+        _ => bail!("usage: weir-bench table [--quick]"),
+    }
+}

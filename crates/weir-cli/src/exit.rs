@@ -1,0 +1,83 @@
+//! Exit codes, all of them, in one place.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use weir_transcript::Outcome;
+
+/// How a command ended. The numbers are a promise to scripts.
+///
+/// | code | meaning |
+/// |---|---|
+/// | 0 | success |
+/// | 1 | the run ended in an error result, or the command itself failed |
+/// | 2 | the command line is wrong |
+/// | 3 | the CLI could not be started |
+/// | 4 | the CLI died or was killed |
+/// | 5 | no result ever came, or the output was unusable |
+/// | 6 | the result is a success, but a tool was not allowed |
+/// | 7 | timeout |
+/// | 8 | a money limit ended the run |
+/// | 9 | a rate limit ended the run |
+/// | 130 | interrupted |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Success = 0,
+    ErrorResult = 1,
+    Usage = 2,
+    NoResult = 5,
+    PermissionDenied = 6,
+    BudgetExhausted = 8,
+    RateLimited = 9,
+}
+
+impl From<Outcome> for Exit {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Success => Self::Success,
+            Outcome::NoResult => Self::NoResult,
+            Outcome::PermissionDenied => Self::PermissionDenied,
+            Outcome::BudgetExhausted => Self::BudgetExhausted,
+            Outcome::RateLimited => Self::RateLimited,
+            Outcome::ErrorResult | _ => Self::ErrorResult,
+        }
+    }
+}
+
+/// A mistake of the user's, told without a chain of causes.
+#[derive(Debug)]
+pub(crate) struct UsageError(pub(crate) String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// Tells the user of an error and gives the exit code.
+pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
+    let exit = match done {
+        Ok(exit) => exit,
+        Err(error) if is_closed_pipe(&error) => Exit::Success,
+        Err(error) => {
+            // Where even this cannot be written there is nobody to tell.
+            let _ = writeln!(std::io::stderr(), "weir: {error:#}");
+            if error.is::<UsageError>() {
+                Exit::Usage
+            } else {
+                Exit::ErrorResult
+            }
+        }
+    };
+    ExitCode::from(exit as u8)
+}
+
+/// The reader of our output has seen enough, as `head` does. That is no error.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let io = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,77 @@
+//! The command line as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Drives the Claude Code CLI, and reads what it wrote.
+#[derive(Debug, Parser)]
+#[command(name = "weir", version, arg_required_else_help = true)]
+pub(crate) struct Opts {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Reads a recorded stream and tells what happened in it
+    Replay(ReplayOpts),
+}
+
+/// Reads a recorded stream (NDJSON, as `claude --output-format stream-json` writes it) and tells what happened in
+/// it. No process is started.
+///
+/// Exit codes: 0 success, 1 the last result is an error, 2 wrong usage, 5 there is no result, 6 a tool was not
+/// allowed, 8 a money limit ended it, 9 a rate limit ended it.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayOpts {
+    /// The file to read; `-` or nothing for the standard input
+    pub(crate) file: Option<PathBuf>,
+
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = OutputOpt::Json)]
+    pub(crate) output: OutputOpt,
+
+    /// The vocabulary of `-o events`
+    #[arg(long, value_enum, default_value_t = FormatOpt::Agent)]
+    pub(crate) format: FormatOpt,
+
+    /// Replay in time: 1 at the recorded pace, 2 twice as fast. Without it, as fast as possible
+    #[arg(long, value_name = "N", value_parser = parse_speed)]
+    pub(crate) speed: Option<f64>,
+
+    /// Longest line that is decoded, in bytes; a longer one is counted and skipped
+    #[arg(long, value_name = "BYTES", default_value_t = weir_wire::Framer::DEFAULT_LIMIT)]
+    pub(crate) line_limit: usize,
+
+    /// Print no summary on the standard error
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum OutputOpt {
+    /// One object: the answer, its cost and what was odd
+    Json,
+    /// Normalised events, one JSON object a line
+    Events,
+    /// The whole conversation as one JSON object
+    View,
+    /// The lines untouched
+    Raw,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum FormatOpt {
+    /// `agent-message-start`, `agent-text-delta`, …
+    Agent,
+    /// `system`, `text`, `tool_use`, `tool_result`, `result`, `error`, `done`
+    Classic,
+}
+
+fn parse_speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if speed.is_finite() && speed > 0.0 => Ok(speed),
+        _ => Err("a number above zero is needed, such as 1 or 2.5".into()),
+    }
+}

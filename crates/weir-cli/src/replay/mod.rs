@@ -1,0 +1,209 @@
+//! `weir replay`: the pipeline of a live conversation, on a recorded one.
+//!
+//! Events and raw lines take constant memory whatever the size of the file: the fold keeps only its newest
+//! entries, and a line is never copied.
+
+mod pace;
+mod printer;
+mod progress;
+mod settings;
+mod source;
+
+use std::io::{self, BufWriter, Read, Write};
+
+use anyhow::Context as _;
+use weir_transcript::{Fold, FoldOptions, HostEvent, SummaryBuilder};
+use weir_wire::{Body, Decoder, Frame, Framer};
+
+use crate::exit::Exit;
+use pace::Pace;
+use printer::Printer;
+use progress::Progress;
+use settings::Output;
+pub(crate) use settings::Settings;
+
+/// How many entries the fold keeps where the whole conversation is not asked for. Enough for results to find
+/// their calls.
+const KEPT_ENTRIES: usize = 256;
+
+pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
+    let source = source::open(settings)?;
+    let progress = Progress::new(source.length, settings);
+    let stdout = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    let mut replay = Replay::new(settings, stdout);
+    // What comes through a pipe may be written at this moment, and its reader wants to see it.
+    let is_live = source.length.is_none();
+    replay
+        .read_all(source.reader, is_live, &progress)
+        .with_context(|| format!("cannot replay {}", source.name))?;
+    progress.finish();
+    replay.finish(&source.name)
+}
+
+/// What was read, for the summary.
+#[derive(Debug, Default)]
+struct Counts {
+    lines: u64,
+    bytes: u64,
+}
+
+struct Replay<'s, W: Write> {
+    settings: &'s Settings,
+    decoder: Decoder,
+    fold: Fold,
+    summary: SummaryBuilder,
+    printer: Printer,
+    pace: Option<Pace>,
+    counts: Counts,
+    out: W,
+}
+
+impl<'s, W: Write> Replay<'s, W> {
+    fn new(settings: &'s Settings, out: W) -> Self {
+        let keep_entries = if settings.output == Output::View {
+            None
+        } else {
+            Some(KEPT_ENTRIES)
+        };
+        Self {
+            settings,
+            decoder: Decoder::new(),
+            fold: Fold::new(FoldOptions {
+                keep_entries,
+                ..FoldOptions::default()
+            }),
+            summary: SummaryBuilder::default(),
+            printer: Printer::new(settings.output),
+            pace: settings.speed.map(Pace::new),
+            counts: Counts::default(),
+            out,
+        }
+    }
+
+    fn read_all(&mut self, mut reader: impl Read, is_live: bool, progress: &Progress) -> anyhow::Result<()> {
+        // Raw lines that are paced are written line by line, and have to be whole whatever their length.
+        let paced_raw = self.settings.output == Output::Raw && self.pace.is_some();
+        let mut framer = Framer::with_limit(if paced_raw {
+            usize::MAX
+        } else {
+            self.settings.line_limit
+        });
+        loop {
+            let space = framer.space();
+            let count = match reader.read(space) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error).context("the input cannot be read"),
+            };
+            if count == 0 {
+                break;
+            }
+            if self.settings.output == Output::Raw && self.pace.is_none() {
+                // Byte for byte, so that also lines over the limit come out whole.
+                self.out.write_all(space.get(..count).unwrap_or_default())?;
+            }
+            framer.filled(count);
+            self.counts.bytes += count as u64;
+            progress.at(self.counts.bytes);
+            while let Some(frame) = framer.next_frame() {
+                self.frame(frame, true)?;
+            }
+            if is_live {
+                self.out.flush()?;
+            }
+        }
+        if let Some(frame) = framer.finish() {
+            self.frame(frame, false)?;
+        }
+        self.end()
+    }
+
+    fn frame(&mut self, frame: Frame<'_>, line_feed: bool) -> anyhow::Result<()> {
+        let line = self.decoder.decode_frame(frame);
+        if matches!(line.body, Body::Blank) && self.settings.output != Output::Raw {
+            return Ok(());
+        }
+        self.counts.lines += 1;
+        if let Some(pace) = &mut self.pace {
+            // What was printed so far has to be seen before the wait.
+            self.out.flush()?;
+            pace.wait_for(&line);
+            if self.settings.output == Output::Raw {
+                self.out.write_all(line.raw)?;
+                self.out.write_all(if line_feed { b"\n" } else { b"" })?;
+            }
+        }
+        let Self {
+            fold,
+            summary,
+            printer,
+            out,
+            ..
+        } = self;
+        let mut written = Ok(());
+        fold.line(&line, &mut |view, change| {
+            summary.observe(view, change);
+            if written.is_ok() {
+                written = printer.change(view, change, out);
+            }
+        });
+        written.context("the output cannot be written")
+    }
+
+    fn end(&mut self) -> anyhow::Result<()> {
+        let Self {
+            fold,
+            summary,
+            printer,
+            out,
+            ..
+        } = self;
+        let mut written = Ok(());
+        fold.host(&HostEvent::RecordingEnded, &mut |view, change| {
+            summary.observe(view, change);
+            if written.is_ok() {
+                written = printer.change(view, change, out);
+            }
+        });
+        written.context("the output cannot be written")
+    }
+
+    fn finish(mut self, name: &str) -> anyhow::Result<Exit> {
+        let view = self.fold.view();
+        let mut summary = self.summary.summary(view);
+        summary.raw_log = Some(name.to_owned());
+        match self.settings.output {
+            Output::Json => writeln!(self.out, "{}", serde_json::to_string_pretty(&summary)?)?,
+            Output::View => {
+                serde_json::to_writer(&mut self.out, view)?;
+                writeln!(self.out)?;
+            }
+            Output::AgentEvents | Output::ClassicEvents | Output::Raw => {}
+        }
+        self.out.flush()?;
+        let outcome = self.summary.outcome(view);
+        if !self.settings.quiet {
+            self.tell_counts()?;
+        }
+        Ok(outcome.into())
+    }
+
+    fn tell_counts(&self) -> io::Result<()> {
+        let odd = &self.fold.view().oddities;
+        let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let cost = match self.fold.view().cost.usd {
+            Some(usd) => format!("${usd:.4}"),
+            None => "cost unknown".into(),
+        };
+        writeln!(
+            io::stderr(),
+            "weir: {}: {} unknown, {} malformed, {} oversize; {}, {}, {cost}",
+            plural(self.counts.lines, "line"),
+            odd.unknown_types + odd.blocks,
+            odd.mismatches + odd.not_json,
+            odd.oversize,
+            plural(self.summary.turns(), "turn"),
+            plural(self.summary.tools(), "tool call"),
+        )
+    }
+}

@@ -1,0 +1,39 @@
+//! A progress bar for large files, on a terminal.
+
+use std::io::{self, IsTerminal as _};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Settings;
+
+/// A smaller file is read before anybody could look at a bar.
+const LARGE: u64 = 64 << 20;
+
+pub(super) struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    pub(super) fn new(length: Option<u64>, settings: &Settings) -> Self {
+        // On the same terminal the bar and the output would write over each other.
+        let visible = io::stderr().is_terminal() && !io::stdout().is_terminal() && !settings.quiet;
+        let bar = length.filter(|length| visible && *length >= LARGE).map(|length| {
+            let style =
+                ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left");
+            ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { bar }
+    }
+
+    pub(super) fn at(&self, bytes: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(bytes);
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

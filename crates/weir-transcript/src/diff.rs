@@ -1,0 +1,186 @@
+//! Unified diffs: from the CLI's structured patches where there are some, computed where there are none.
+
+use similar::{Algorithm, TextDiff};
+use weir_wire::{EditInput, FileChangeResult, MultiEditInput, NotebookResult, PatchHunk, Text, WriteInput};
+
+use crate::view::FileChangeKind;
+
+/// A longer diff is cut, so that a view stays bounded.
+const LONGEST: usize = 256 << 10;
+
+/// A difference with its counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) kind: FileChangeKind,
+    pub(crate) text: String,
+    pub(crate) added: u32,
+    pub(crate) removed: u32,
+    pub(crate) exact: bool,
+}
+
+struct Writer {
+    text: String,
+    added: u32,
+    removed: u32,
+    cut: bool,
+}
+
+impl Writer {
+    fn new(before: &str, after: &str) -> Self {
+        Self {
+            text: format!("--- {before}\n+++ {after}\n"),
+            added: 0,
+            removed: 0,
+            cut: false,
+        }
+    }
+
+    fn hunk(&mut self, old: (u64, u64), new: (u64, u64)) {
+        let range = |(start, lines): (u64, u64)| match lines {
+            1 => start.to_string(),
+            _ => format!("{start},{lines}"),
+        };
+        self.push(&format!("@@ -{} +{} @@\n", range(old), range(new)));
+    }
+
+    fn line(&mut self, line: &str) {
+        match line.as_bytes().first() {
+            Some(b'+') => self.added += 1,
+            Some(b'-') => self.removed += 1,
+            _ => {}
+        }
+        self.push(line);
+        self.push("\n");
+    }
+
+    fn push(&mut self, text: &str) {
+        if self.text.len() + text.len() > LONGEST {
+            if !self.cut {
+                self.text.push_str("(the rest of the difference was left out)\n");
+            }
+            self.cut = true;
+        }
+        if !self.cut {
+            self.text.push_str(text);
+        }
+    }
+
+    fn finish(self, kind: FileChangeKind, exact: bool) -> Difference {
+        Difference {
+            kind,
+            text: self.text,
+            added: self.added,
+            removed: self.removed,
+            exact,
+        }
+    }
+}
+
+/// The difference that a tool's structured result tells of.
+pub(crate) fn from_result(result: &FileChangeResult<'_>) -> Difference {
+    let path = result.file_path.to_str();
+    let kind = match result.kind {
+        Some(kind) if kind == "create" => FileChangeKind::Created,
+        Some(_) => FileChangeKind::Overwritten,
+        None => FileChangeKind::Edited,
+    };
+    if kind == FileChangeKind::Created && result.structured_patch.is_empty() {
+        return created(
+            &path,
+            &result.content.map(|text| text.to_str()).unwrap_or_default(),
+        );
+    }
+    let mut out = Writer::new(&path, &path);
+    for hunk in &result.structured_patch {
+        write_hunk(&mut out, hunk);
+    }
+    out.finish(kind, true)
+}
+
+fn write_hunk(out: &mut Writer, hunk: &PatchHunk<'_>) {
+    out.hunk((hunk.old_start, hunk.old_lines), (hunk.new_start, hunk.new_lines));
+    for line in &hunk.lines {
+        out.line(&line.to_str());
+    }
+}
+
+fn created(path: &str, content: &str) -> Difference {
+    let mut out = Writer::new("/dev/null", path);
+    write_all_added(&mut out, content);
+    out.finish(FileChangeKind::Created, true)
+}
+
+fn write_all_added(out: &mut Writer, content: &str) {
+    let lines = content.lines().count() as u64;
+    if lines > 0 {
+        out.hunk((0, 0), (1, lines));
+    }
+    for line in content.lines() {
+        out.line(&format!("+{line}"));
+    }
+    if !content.is_empty() && !content.ends_with('\n') {
+        out.push("\\ No newline at end of file\n");
+    }
+}
+
+/// What a `Write` does, told from its arguments alone: sub-agents' results have no structured form.
+pub(crate) fn from_write(input: &WriteInput) -> Difference {
+    let mut out = Writer::new(&input.file_path, &input.file_path);
+    write_all_added(&mut out, &input.content);
+    out.finish(FileChangeKind::Written, false)
+}
+
+/// What an `Edit` does, told from its arguments alone. The line numbers count from the replaced text.
+pub(crate) fn from_edit(input: &EditInput) -> Difference {
+    let mut out = Writer::new(&input.file_path, &input.file_path);
+    write_computed(&mut out, &input.old_string, &input.new_string);
+    out.finish(FileChangeKind::Edited, false)
+}
+
+/// What a `MultiEdit` does, told from its arguments alone.
+pub(crate) fn from_multi_edit(input: &MultiEditInput) -> Difference {
+    let mut out = Writer::new(&input.file_path, &input.file_path);
+    for edit in &input.edits {
+        write_computed(&mut out, &edit.old_string, &edit.new_string);
+    }
+    out.finish(FileChangeKind::Edited, false)
+}
+
+/// What a notebook edit does to its cell.
+pub(crate) fn from_notebook(result: &NotebookResult<'_>) -> Difference {
+    let path = result.notebook_path.to_str();
+    let cell = result
+        .cell_id
+        .map(|id| format!("{path}#{id}"))
+        .unwrap_or_else(|| path.into_owned());
+    let mut out = Writer::new(&cell, &cell);
+    let text = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned()).unwrap_or_default();
+    let deleted = result.edit_mode.is_some_and(|mode| mode == "delete");
+    let new_source = if deleted {
+        String::new()
+    } else {
+        text(result.new_source)
+    };
+    write_computed(&mut out, &text(result.old_source), &new_source);
+    out.finish(FileChangeKind::Edited, false)
+}
+
+fn write_computed(out: &mut Writer, old: &str, new: &str) {
+    let diff = TextDiff::configure()
+        .algorithm(Algorithm::Patience)
+        .diff_lines(old, new);
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        out.push(&format!("{}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            let line = change.to_string_lossy();
+            out.line(&format!(
+                "{}{}",
+                change.tag(),
+                line.strip_suffix('\n').unwrap_or(&line)
+            ));
+            if change.missing_newline() {
+                out.push("\\ No newline at end of file\n");
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Money is counted once.
+//!
+//! The CLI reports totals that go on over the turns of a process. Newer versions also carry on the total of the
+//! session that they resume, older ones start at zero, and a reset starts over. A turn costs the difference.
+
+use weir_wire::{ModelUsage, ResultMessage, Text};
+
+use crate::view::{Cost, ModelCost};
+
+/// The totals as last reported.
+#[derive(Debug, Default)]
+pub(super) struct Costs {
+    last: Option<Totals>,
+    /// Whether the last totals are those of an earlier process.
+    from_earlier_process: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Totals {
+    usd: f64,
+    models: Vec<ModelCost>,
+}
+
+/// What a turn cost.
+#[derive(Debug, Default)]
+pub(super) struct Charge {
+    /// None where the CLI did not say.
+    pub(super) usd: Option<f64>,
+    pub(super) models: Vec<ModelCost>,
+    reset: bool,
+}
+
+impl Costs {
+    pub(super) fn process_started(&mut self) {
+        self.from_earlier_process = true;
+    }
+
+    pub(super) fn charge(&mut self, result: &ResultMessage<'_>) -> Charge {
+        let Some(usd) = result.total_cost_usd else {
+            return Charge::default();
+        };
+        let now = Totals {
+            usd,
+            models: models(&result.model_usage),
+        };
+        let since = result.model_usage_since_last_result.as_deref().map(models);
+        let charge = match &self.last {
+            Some(last) if !self.from_earlier_process && !is_lower(&now, last) => difference(&now, last),
+            Some(last) if !self.from_earlier_process => Charge {
+                reset: last.usd > 0.0,
+                ..since.map_or_else(|| whole(&now), sum)
+            },
+            // The first result of a process: whether its total goes on from an earlier one is not said, except
+            // by versions that also say what is new.
+            Some(last) => match since {
+                Some(since) => sum(since),
+                None if carries_on(&now, last, result) => difference(&now, last),
+                None => whole(&now),
+            },
+            None => since.map_or_else(|| whole(&now), sum),
+        };
+        self.last = Some(now);
+        self.from_earlier_process = false;
+        charge
+    }
+
+    pub(super) fn add(&self, before: &Cost, charge: &Charge, reported: Option<f64>) -> Cost {
+        let mut cost = before.clone();
+        cost.reported_usd = reported.or(cost.reported_usd);
+        cost.resets += u32::from(charge.reset);
+        if let Some(usd) = charge.usd {
+            cost.usd = Some(rounded(cost.usd.unwrap_or(0.0) + usd));
+        }
+        for model in &charge.models {
+            match cost.models.iter_mut().find(|known| known.model == model.model) {
+                Some(known) => *known = combined(known, model, u64::saturating_add, |a, b| a + b),
+                None => cost.models.push(model.clone()),
+            }
+        }
+        cost
+    }
+}
+
+fn models(usage: &[(Text<'_>, ModelUsage<'_>)]) -> Vec<ModelCost> {
+    usage
+        .iter()
+        .map(|(name, usage)| ModelCost {
+            model: name.to_str().into(),
+            input_tokens: usage.input_tokens.unwrap_or(0),
+            output_tokens: usage.output_tokens.unwrap_or(0),
+            cache_read_tokens: usage.cache_read_input_tokens.unwrap_or(0),
+            cache_creation_tokens: usage.cache_creation_input_tokens.unwrap_or(0),
+            usd: rounded(usage.cost_usd.unwrap_or(0.0)),
+        })
+        .collect()
+}
+
+fn whole(now: &Totals) -> Charge {
+    Charge {
+        usd: Some(rounded(now.usd)),
+        models: now.models.clone(),
+        reset: false,
+    }
+}
+
+fn sum(models: Vec<ModelCost>) -> Charge {
+    let usd = models.iter().map(|model| model.usd).sum();
+    Charge {
+        usd: Some(rounded(usd)),
+        models,
+        reset: false,
+    }
+}
+
+fn difference(now: &Totals, last: &Totals) -> Charge {
+    let mut models = Vec::new();
+    for model in &now.models {
+        let before = last.models.iter().find(|known| known.model == model.model);
+        let spent = match before {
+            Some(before) => combined(model, before, u64::saturating_sub, |a, b| a - b),
+            None => model.clone(),
+        };
+        if spent.usd > 0.0 || spent.input_tokens + spent.output_tokens > 0 {
+            models.push(spent);
+        }
+    }
+    Charge {
+        usd: Some(rounded(now.usd - last.usd)),
+        models,
+        reset: false,
+    }
+}
+
+fn combined(
+    a: &ModelCost,
+    b: &ModelCost,
+    tokens: fn(u64, u64) -> u64,
+    usd: fn(f64, f64) -> f64,
+) -> ModelCost {
+    ModelCost {
+        model: a.model.clone(),
+        input_tokens: tokens(a.input_tokens, b.input_tokens),
+        output_tokens: tokens(a.output_tokens, b.output_tokens),
+        cache_read_tokens: tokens(a.cache_read_tokens, b.cache_read_tokens),
+        cache_creation_tokens: tokens(a.cache_creation_tokens, b.cache_creation_tokens),
+        usd: rounded(usd(a.usd, b.usd)),
+    }
+}
+
+/// A total below the last one has started over. Sums of prices wobble in their last digits.
+fn is_lower(now: &Totals, last: &Totals) -> bool {
+    now.usd < last.usd - 1e-9
+}
+
+/// Whether a new process goes on from the totals of the one before: then they hold those and this turn's tokens.
+fn carries_on(now: &Totals, last: &Totals, result: &ResultMessage<'_>) -> bool {
+    let tokens = |models: &[ModelCost]| -> u64 {
+        models
+            .iter()
+            .map(|model| model.input_tokens.saturating_add(model.output_tokens))
+            .sum()
+    };
+    let usage = result.usage.as_ref();
+    let turn =
+        usage.and_then(|u| u.input_tokens).unwrap_or(0) + usage.and_then(|u| u.output_tokens).unwrap_or(0);
+    !is_lower(now, last) && tokens(&now.models) >= tokens(&last.models).saturating_add(turn)
+}
+
+/// To a hundred-millionth of a cent: what is beyond is an artefact of floating point.
+fn rounded(usd: f64) -> f64 {
+    // The sum of nothing is minus zero; adding zero makes it plain.
+    (usd * 1e10).round() / 1e10 + 0.0
+}

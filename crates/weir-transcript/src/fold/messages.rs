@@ -1,0 +1,155 @@
+//! Messages to the model, and what has become of each.
+
+use std::sync::Arc;
+
+use std::collections::{HashMap, VecDeque};
+
+use weir_wire::{CommandLifecycleMessage, CommandState, IdRef, MessageId, Text, ToolUseId};
+
+use super::{Fold, Sink};
+use crate::view::{Change, Delivery, EntryBody, EntryId, UserEntry, UserSource};
+
+/// The messages that we know of.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// Set once the host told of a message: from then on, a turn without one is a turn that nobody asked for.
+    pub(super) known_from_host: bool,
+    pub(super) entries: HashMap<MessageId, EntryId>,
+    /// Written to the CLI and not yet taken up by a turn, oldest first.
+    pub(super) waiting: VecDeque<MessageId>,
+}
+
+impl Fold {
+    pub(super) fn add_user_entry(
+        &mut self,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        message: Option<MessageId>,
+        text: String,
+        images: u32,
+        source: UserSource,
+        sink: &mut Sink<'_>,
+    ) {
+        let delivery = if source == UserSource::Host {
+            Delivery::Queued
+        } else {
+            Delivery::Sent
+        };
+        let body = EntryBody::User(UserEntry {
+            message: message.clone(),
+            text,
+            images,
+            source,
+            delivery,
+        });
+        let turn = if source == UserSource::Host {
+            None
+        } else {
+            self.turn_for(parent)
+        };
+        let entry = self.add_entry(turn, parent.map(|id| id.to_id()), body, sink);
+        if let Some(message) = message {
+            self.messages.entries.insert(message, entry);
+        }
+    }
+
+    pub(super) fn message_queued(&mut self, id: &MessageId, text: &str, images: u32, sink: &mut Sink<'_>) {
+        self.messages.known_from_host = true;
+        if !self.messages.entries.contains_key(id) {
+            self.add_user_entry(
+                None,
+                Some(id.clone()),
+                text.to_owned(),
+                images,
+                UserSource::Host,
+                sink,
+            );
+        }
+    }
+
+    pub(super) fn message_sent(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
+        self.messages.known_from_host = true;
+        self.messages.waiting.push_back(id.clone());
+        self.set_delivery(id, Delivery::Sent, sink);
+    }
+
+    pub(super) fn message_cancelled(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
+        self.messages.waiting.retain(|waiting| waiting != id);
+        self.set_delivery(id, Delivery::Cancelled, sink);
+    }
+
+    /// The CLI repeats a message that it was sent. In a recording this is how the message is known at all.
+    pub(super) fn message_echoed(
+        &mut self,
+        uuid: Option<Text<'_>>,
+        text: &str,
+        images: u32,
+        sink: &mut Sink<'_>,
+    ) {
+        let id = uuid.map(MessageId::from);
+        if let Some(id) = id.as_ref().filter(|id| self.messages.entries.contains_key(*id)) {
+            return self.set_delivery(&id.clone(), Delivery::Started, sink);
+        }
+        self.add_user_entry(None, id.clone(), text.to_owned(), images, UserSource::Host, sink);
+        if let Some(id) = id {
+            self.set_delivery(&id, Delivery::Started, sink);
+        }
+    }
+
+    pub(super) fn command_lifecycle(&mut self, line: &CommandLifecycleMessage<'_>, sink: &mut Sink<'_>) {
+        let id = line.command_uuid.to_id();
+        match line.state {
+            // It was sent before that, and waits with the CLI now; nothing new.
+            CommandState::Queued => {}
+            CommandState::Started => {
+                self.turn_answers([line.command_uuid].into_iter(), sink);
+                self.set_delivery(&id, Delivery::Started, sink);
+            }
+            CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
+            CommandState::Cancelled => self.message_cancelled(&id, sink),
+            CommandState::Other(_) | _ => {}
+        }
+    }
+
+    pub(super) fn set_delivery(&mut self, id: &MessageId, delivery: Delivery, sink: &mut Sink<'_>) {
+        let Some(entry) = self
+            .messages
+            .entries
+            .get(id)
+            .and_then(|entry| self.view.entry(*entry))
+        else {
+            return;
+        };
+        let EntryBody::User(user) = &entry.body else {
+            return;
+        };
+        let goes_back = delivery == Delivery::Started && user.delivery == Delivery::Answered;
+        if user.delivery == delivery || goes_back {
+            return;
+        }
+        let mut entry = entry.clone();
+        if delivery == Delivery::Started {
+            entry.turn = entry.turn.or(self.turns.current());
+        }
+        if let EntryBody::User(user) = &mut entry.body {
+            user.delivery = delivery;
+        }
+        self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+    }
+
+    /// The CLI has ended: what it did with messages that it had taken is not known.
+    pub(super) fn lose_messages(&mut self, sink: &mut Sink<'_>) {
+        self.messages.waiting.clear();
+        let unsure = self.view.entries.iter().filter_map(|entry| match &entry.body {
+            EntryBody::User(UserEntry {
+                message: Some(id),
+                delivery: Delivery::Sent | Delivery::Started,
+                ..
+            }) => Some(id.clone()),
+            _ => None,
+        });
+        let unsure: Vec<MessageId> = unsure.collect();
+        for id in unsure {
+            self.set_delivery(&id, Delivery::Indeterminate, sink);
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The fold: from lines and host events to a view, step by step.
+//!
+//! Synchronous and pure. Each part of it is in a file of its own; all of them look at the view, decide, and
+//! change it by [`Fold::emit`] and in no other way, so the changes that come out are exactly what happened.
+
+use std::sync::Arc;
+
+mod agents;
+mod assistant;
+mod costs;
+mod messages;
+mod notices;
+mod requests;
+mod results;
+mod retention;
+mod streams;
+mod tools;
+mod turns;
+mod unknown;
+
+use std::collections::HashMap;
+
+use weir_wire::{Body, Line, Message, RateLimitMessage, RequestId, SystemMessage, ToolUseId, TurnId};
+
+use crate::host::HostEvent;
+use crate::view::{BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Status, View};
+
+/// How a fold keeps itself small.
+#[derive(Debug, Clone)]
+pub struct FoldOptions {
+    /// Most entries that the view holds; older ones are dropped. None keeps everything.
+    pub keep_entries: Option<usize>,
+    /// How much of a tool's output is kept, in bytes of the line.
+    pub output_limit: usize,
+    /// How much of something that is not understood is kept, in bytes.
+    pub unknown_limit: usize,
+}
+
+impl Default for FoldOptions {
+    fn default() -> Self {
+        Self {
+            keep_entries: None,
+            output_limit: 8 << 10,
+            unknown_limit: 4 << 10,
+        }
+    }
+}
+
+/// Takes the changes. It sees the view as it is after each.
+pub type Sink<'s> = dyn FnMut(&View, &Change<'_>) + 's;
+
+/// Folds lines and host events into a view.
+///
+/// ```
+/// use weir_transcript::{EntryBody, Fold, FoldOptions};
+/// use weir_wire::Decoder;
+///
+/// let mut decoder = Decoder::new();
+/// let mut fold = Fold::new(FoldOptions::default());
+/// let line = br#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"Hello"}]}}"#;
+/// let mut changes = 0;
+/// fold.line(&decoder.decode(line), &mut |_view, _change| changes += 1);
+/// assert!(changes > 0);
+/// assert!(matches!(&fold.view().entries[0].body, EntryBody::Text(text) if text.text == "Hello"));
+/// ```
+#[derive(Debug)]
+pub struct Fold {
+    options: FoldOptions,
+    view: View,
+    /// The host's clock, for lines without a time of their own.
+    now: Option<i64>,
+    /// The time of the line at hand.
+    line_time: Option<i64>,
+    /// Lines so far.
+    lines: u64,
+    next_entry: u64,
+    next_turn: u64,
+    /// Where each tool call is.
+    tools: HashMap<ToolUseId, EntryId>,
+    /// Where each hook run is.
+    hooks: HashMap<String, EntryId>,
+    streams: streams::Streams,
+    turns: turns::Turns,
+    messages: messages::Messages,
+    costs: costs::Costs,
+    agents: agents::Agents,
+    /// Tool calls that are not settled.
+    open_tools: Vec<EntryId>,
+    /// Requests that wait for a person.
+    open_requests: Vec<RequestId>,
+    compacting: bool,
+    ended: bool,
+}
+
+impl Fold {
+    /// A fold with an empty view.
+    pub fn new(options: FoldOptions) -> Self {
+        Self {
+            options,
+            view: View::default(),
+            now: None,
+            line_time: None,
+            lines: 0,
+            next_entry: 1,
+            next_turn: 1,
+            tools: HashMap::new(),
+            hooks: HashMap::new(),
+            streams: streams::Streams::default(),
+            turns: turns::Turns::default(),
+            messages: messages::Messages::default(),
+            costs: costs::Costs::default(),
+            agents: agents::Agents::default(),
+            open_tools: Vec::new(),
+            open_requests: Vec::new(),
+            compacting: false,
+            ended: false,
+        }
+    }
+
+    /// The view as it stands.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The view, when no more lines come.
+    pub fn into_view(self) -> View {
+        self.view
+    }
+
+    /// Sets the clock for what follows, in milliseconds since 1970. Lines that carry a time of their own go by
+    /// that.
+    pub fn set_time(&mut self, milliseconds: i64) {
+        self.now = Some(milliseconds);
+    }
+
+    /// Takes a line of the CLI.
+    pub fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
+        self.line_time = None;
+        self.lines += 1;
+        match &line.body {
+            Body::Known(Message::StreamEvent(event)) => {
+                // Most lines are these, and none of them changes the status or ends anything.
+                self.stream_event(event, sink);
+                return;
+            }
+            Body::Known(message) => self.message(message, sink),
+            Body::Mismatch { partial, .. } => {
+                self.unknown_line(line, sink);
+                if let Some(message) = partial {
+                    self.message(message, sink);
+                }
+            }
+            Body::Blank => return,
+            Body::UnknownType { .. } | Body::NotJson { .. } | Body::Oversize { .. } => {
+                self.unknown_line(line, sink);
+            }
+        }
+        self.update_status(sink);
+        self.drop_old_entries(sink);
+    }
+
+    /// Takes a host event.
+    pub fn host(&mut self, event: &HostEvent, sink: &mut Sink<'_>) {
+        self.line_time = None;
+        match event {
+            HostEvent::ProcessStarted => {
+                self.ended = false;
+                self.costs.process_started();
+            }
+            HostEvent::MessageQueued {
+                message,
+                text,
+                images,
+            } => {
+                self.message_queued(message, text, *images, sink);
+            }
+            HostEvent::MessageSent { message } => self.message_sent(message, sink),
+            HostEvent::MessageCancelled { message } => self.message_cancelled(message, sink),
+            HostEvent::RequestAnswered { request, answer, by } => {
+                self.request_answered(request, answer, by.as_deref(), sink);
+            }
+            HostEvent::Interrupted => self.turns.interrupt(),
+            HostEvent::Stderr { .. } => {}
+            HostEvent::ProcessExited { code, signal, stderr } => {
+                self.stream_ended(sink);
+                if *code != Some(0) {
+                    let notice = Notice::ProcessEnded {
+                        code: *code,
+                        signal: *signal,
+                        stderr: stderr.clone(),
+                    };
+                    self.add_notice(notice, sink);
+                }
+                self.ended = true;
+            }
+            HostEvent::RecordingEnded => {
+                self.stream_ended(sink);
+                self.ended = true;
+            }
+        }
+        self.update_status(sink);
+        self.drop_old_entries(sink);
+    }
+
+    /// The changes that a line makes, as a list.
+    pub fn line_changes(&mut self, line: &Line<'_>) -> Vec<Change<'static>> {
+        let mut changes = Vec::new();
+        self.line(line, &mut |_, change| changes.push(change.clone().into_owned()));
+        changes
+    }
+
+    /// The changes that a host event makes, as a list.
+    pub fn host_changes(&mut self, event: &HostEvent) -> Vec<Change<'static>> {
+        let mut changes = Vec::new();
+        self.host(event, &mut |_, change| changes.push(change.clone().into_owned()));
+        changes
+    }
+
+    fn message(&mut self, message: &Message<'_>, sink: &mut Sink<'_>) {
+        match message {
+            Message::System(system) => self.system(system, sink),
+            Message::Assistant(message) => self.assistant(message, sink),
+            Message::User(message) => self.user(message, sink),
+            Message::StreamEvent(event) => self.stream_event(event, sink),
+            Message::Result(result) => self.result(result, sink),
+            Message::ControlRequest(request) => self.control_request(request, sink),
+            Message::ControlCancel(cancel) => self.request_cancelled(&cancel.request_id.to_id(), sink),
+            Message::CommandLifecycle(lifecycle) => self.command_lifecycle(lifecycle, sink),
+            Message::RateLimit(limit) => self.rate_limit(limit, sink),
+            Message::ToolUseSummary(summary) => {
+                let tools = summary
+                    .preceding_tool_use_ids
+                    .iter()
+                    .map(|id| id.to_id())
+                    .collect();
+                self.add_notice(
+                    Notice::ToolSummary {
+                        text: summary.summary.to_str().into(),
+                        tools,
+                    },
+                    sink,
+                );
+            }
+            Message::AuthStatus(status) => {
+                let lines: Vec<_> = status.output.iter().map(|line| line.to_str()).collect();
+                let error = status.error.map(|error| error.to_str().into_owned());
+                self.add_notice(
+                    Notice::Login {
+                        text: lines.join("\n"),
+                        error,
+                    },
+                    sink,
+                );
+            }
+            Message::ConversationReset(reset) => {
+                let trigger = reset.trigger.map(|trigger| trigger.to_str().into_owned());
+                self.add_notice(Notice::Reset { trigger }, sink);
+            }
+            // Answers to our own requests are the session's business; the rest is of no lasting interest.
+            Message::ControlResponse(_)
+            | Message::ToolProgress(_)
+            | Message::KeepAlive(_)
+            | Message::PromptSuggestion(_)
+            | Message::ActiveGoal(_)
+            | _ => {}
+        }
+    }
+
+    fn system(&mut self, message: &SystemMessage<'_>, sink: &mut Sink<'_>) {
+        match message {
+            SystemMessage::Init(init) => self.init(init, sink),
+            SystemMessage::Status(status) => {
+                self.compacting = status.status.is_some_and(|status| status == "compacting");
+                if let Some(mode) = status.permission_mode {
+                    let mut session = self.view.session.clone();
+                    session.permission_mode = Some(mode.to_str().into());
+                    self.set_session(session, sink);
+                }
+            }
+            SystemMessage::SessionTitleChanged(changed) => {
+                let mut session = self.view.session.clone();
+                session.title = changed.title.map(|title| title.to_str().into());
+                self.set_session(session, sink);
+            }
+            SystemMessage::HookStarted(hook)
+            | SystemMessage::HookProgress(hook)
+            | SystemMessage::HookResponse(hook) => {
+                self.hook(hook, sink);
+            }
+            SystemMessage::TaskStarted(task) => self.task_started(task, sink),
+            SystemMessage::TaskProgress(task) => self.task_progress(task, sink),
+            SystemMessage::TaskUpdated(task) => self.task_updated(task, sink),
+            SystemMessage::TaskNotification(task) => self.task_notification(task, sink),
+            SystemMessage::BackgroundTasksChanged(changed) => {
+                let task = |task: &weir_wire::BackgroundTask<'_>| BackgroundTask {
+                    id: task.task_id.to_id(),
+                    task_type: task.task_type.map(|text| text.to_str().into()),
+                    description: task
+                        .description
+                        .map(|text| text.to_str().into())
+                        .unwrap_or_default(),
+                };
+                self.emit(
+                    Change::Tasks {
+                        tasks: changed.tasks.iter().map(task).collect(),
+                    },
+                    sink,
+                );
+            }
+            SystemMessage::PermissionDenied(denied) => self.permission_denied(denied, sink),
+            _ => self.system_notice(message, sink),
+        }
+    }
+
+    fn rate_limit(&mut self, message: &RateLimitMessage<'_>, sink: &mut Sink<'_>) {
+        let info = &message.rate_limit_info;
+        let limit = RateLimit {
+            status: info.status.as_str().into(),
+            resets_at: info.resets_at,
+            limit: info.rate_limit_type.map(|text| text.to_str().into()),
+            utilization: info.utilization,
+        };
+        let before = self.view.rate_limit.as_ref().map(|limit| limit.status.as_str());
+        let is_news = before.unwrap_or("allowed") != limit.status;
+        if is_news {
+            let notice = Notice::RateLimit {
+                status: limit.status.clone(),
+                resets_at: limit.resets_at,
+                limit: limit.limit.clone(),
+            };
+            self.add_notice(notice, sink);
+        }
+        self.emit(Change::RateLimit(limit), sink);
+    }
+
+    /// The one way in which the view changes.
+    fn emit(&mut self, change: Change<'_>, sink: &mut Sink<'_>) {
+        self.view.apply(&change);
+        sink(&self.view, &change);
+    }
+
+    fn add_entry(
+        &mut self,
+        turn: Option<TurnId>,
+        parent: Option<ToolUseId>,
+        body: EntryBody,
+        sink: &mut Sink<'_>,
+    ) -> EntryId {
+        let id = EntryId(self.next_entry);
+        self.next_entry += 1;
+        let entry = Entry {
+            id,
+            turn,
+            parent,
+            at: self.time(),
+            body,
+        };
+        self.emit(Change::EntryAdded(Arc::new(entry)), sink);
+        id
+    }
+
+    fn add_notice(&mut self, notice: Notice, sink: &mut Sink<'_>) -> EntryId {
+        self.add_entry(self.turns.current(), None, EntryBody::Notice { notice }, sink)
+    }
+
+    fn time(&self) -> Option<i64> {
+        self.line_time.or(self.now)
+    }
+
+    fn update_status(&mut self, sink: &mut Sink<'_>) {
+        let status = if self.ended {
+            Status::Ended
+        } else if !self.open_requests.is_empty() {
+            Status::WaitingForPerson
+        } else if self.compacting {
+            Status::Compacting
+        } else if self.turns.is_running() {
+            Status::Running
+        } else if !self.view.tasks.is_empty() {
+            Status::Background
+        } else if self.view.turns.is_empty() {
+            Status::Starting
+        } else {
+            Status::Idle
+        };
+        if self.view.status != status {
+            self.emit(Change::Status { status }, sink);
+        }
+    }
+
+    fn set_session(&mut self, session: crate::view::Session, sink: &mut Sink<'_>) {
+        if self.view.session != session {
+            self.emit(Change::Session(Box::new(session)), sink);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What happens around the conversation: hooks, retries, compaction, words of the CLI.
+
+use std::sync::Arc;
+
+use weir_wire::{HookMessage, SystemMessage, Text};
+
+use super::{Fold, Sink};
+use crate::view::{Change, Entry, EntryBody, HookRun, Notice};
+
+fn owned(text: Option<Text<'_>>) -> Option<String> {
+    text.map(|text| text.to_str().into_owned())
+}
+
+impl Fold {
+    pub(super) fn hook(&mut self, hook: &HookMessage<'_>, sink: &mut Sink<'_>) {
+        let id = hook.hook_id.to_str();
+        let known = self.hooks.get(&*id).and_then(|entry| self.view.entry(*entry));
+        let mut run = match known.map(|entry| &entry.body) {
+            Some(EntryBody::Hook(run)) => run.clone(),
+            _ => HookRun {
+                id: id.clone().into_owned(),
+                name: String::new(),
+                event: String::new(),
+                outcome: None,
+                exit_code: None,
+                output: String::new(),
+            },
+        };
+        run.name = owned(hook.hook_name).unwrap_or(run.name);
+        run.event = owned(hook.hook_event).unwrap_or(run.event);
+        run.outcome = owned(hook.outcome).or(run.outcome);
+        run.exit_code = hook.exit_code.or(run.exit_code);
+        if let Some(output) = hook.output {
+            run.output = output.head(self.options.output_limit).to_str().into_owned();
+        }
+        match known.cloned() {
+            Some(mut entry) => {
+                entry.body = EntryBody::Hook(run);
+                self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+            }
+            None => {
+                let entry = self.add_entry(self.turns.current(), None, EntryBody::Hook(run), sink);
+                self.hooks.insert(id.into_owned(), entry);
+            }
+        }
+    }
+
+    pub(super) fn system_notice(&mut self, message: &SystemMessage<'_>, sink: &mut Sink<'_>) {
+        let notice = match message {
+            SystemMessage::ApiRetry(retry) => {
+                let notice = Notice::ApiRetry {
+                    attempt: retry.attempt,
+                    max_retries: retry.max_retries,
+                    delay_ms: retry.retry_delay_ms,
+                    status: retry.error_status,
+                    error: owned(retry.error),
+                };
+                if self.retry_goes_on(&notice, sink) {
+                    return;
+                }
+                notice
+            }
+            SystemMessage::CompactBoundary(boundary) => {
+                let metadata = boundary.compact_metadata.as_ref();
+                Notice::Compaction {
+                    trigger: owned(metadata.and_then(|m| m.trigger)),
+                    pre_tokens: metadata.and_then(|m| m.pre_tokens),
+                    post_tokens: metadata.and_then(|m| m.post_tokens),
+                }
+            }
+            SystemMessage::LocalCommandOutput(output) => Notice::CommandOutput {
+                text: output.content.to_str().into(),
+            },
+            SystemMessage::Informational(info) => Notice::Info {
+                level: owned(info.level),
+                text: info.content.to_str().into(),
+            },
+            SystemMessage::Notification(notification) => Notice::Info {
+                level: owned(notification.priority),
+                text: notification.text.to_str().into(),
+            },
+            SystemMessage::ModelRefusalFallback(fallback) => Notice::ModelFallback {
+                from: owned(fallback.original_model),
+                to: owned(fallback.fallback_model),
+                text: owned(fallback.content),
+            },
+            // The rest changes nothing that a reader of the conversation would see.
+            _ => return,
+        };
+        self.add_notice(notice, sink);
+    }
+
+    /// Tries that follow each other are one entry.
+    fn retry_goes_on(&mut self, notice: &Notice, sink: &mut Sink<'_>) -> bool {
+        let Some(last) = self.view.entries.last() else {
+            return false;
+        };
+        if !matches!(
+            &last.body,
+            EntryBody::Notice {
+                notice: Notice::ApiRetry { .. }
+            }
+        ) {
+            return false;
+        }
+        let mut entry = Entry::clone(last);
+        entry.body = EntryBody::Notice {
+            notice: notice.clone(),
+        };
+        self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+        true
+    }
+}

@@ -1,0 +1,176 @@
+//! What the CLI asks a person, and what became of it.
+
+use serde_json::Value;
+use weir_wire::{CanUseTool, ControlRequest, ControlRequestMessage, RequestId, Text, ToolInput};
+
+use super::{Fold, Sink};
+use crate::host::RequestAnswer;
+use crate::view::{
+    Change, EntryId, Request, RequestKind, RequestState, ToolDetail, ToolState, UnknownReason,
+};
+
+impl Fold {
+    pub(super) fn control_request(&mut self, message: &ControlRequestMessage<'_>, sink: &mut Sink<'_>) {
+        match &message.request {
+            ControlRequest::CanUseTool(ask) => self.permission_asked(&message.request_id.to_id(), ask, sink),
+            ControlRequest::Elicitation(ask) => {
+                let kind = RequestKind::Elicitation {
+                    server: ask.mcp_server_name.to_str().into(),
+                    message: ask.message.to_str().into(),
+                };
+                self.open_request(message.request_id.to_id(), None, kind, sink);
+            }
+            ControlRequest::Unknown { subtype, json } => {
+                self.unknown_part(UnknownReason::UnknownBlock, None, *subtype, None, *json, sink);
+            }
+            // Answered by the program, not by a person.
+            ControlRequest::HookCallback(_) | ControlRequest::McpMessage(_) | _ => {}
+        }
+    }
+
+    fn permission_asked(&mut self, id: &RequestId, ask: &CanUseTool<'_>, sink: &mut Sink<'_>) {
+        let tool = ask
+            .tool_use_id
+            .and_then(|id| self.tools.get(&id.to_id()).copied());
+        let name = ask.tool_name.to_str();
+        let input = ask.input.to_value();
+        let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
+        let kind = match (&*name, ToolInput::from_value(&name, input.clone())) {
+            ("AskUserQuestion", ToolInput::AskUserQuestion(question)) => RequestKind::Question {
+                questions: question.questions,
+                input,
+            },
+            ("ExitPlanMode", _) => RequestKind::Plan {
+                plan: self.proposed_plan(tool, &input),
+                input,
+            },
+            _ => RequestKind::Permission {
+                tool_name: name.clone().into_owned(),
+                input,
+                description: owned(ask.description),
+                reason: owned(ask.decision_reason),
+                blocked_path: owned(ask.blocked_path),
+                suggestions: ask
+                    .permission_suggestions
+                    .iter()
+                    .map(|rule| rule.to_value())
+                    .collect(),
+            },
+        };
+        self.open_request(id.clone(), tool, kind, sink);
+        if let Some(tool) = tool {
+            self.update_tool(tool, sink, |tool| {
+                tool.request = Some(id.clone());
+                if !tool.state.is_settled() {
+                    tool.state = ToolState::WaitingForPermission;
+                }
+            });
+        }
+    }
+
+    /// Newer versions leave the plan out of the request; the call has it.
+    fn proposed_plan(&self, tool: Option<EntryId>, input: &Value) -> Option<String> {
+        if let Some(plan) = input.get("plan").and_then(Value::as_str) {
+            return Some(plan.to_owned());
+        }
+        match &self.tool(tool?)?.detail {
+            ToolDetail::Plan { text, .. } if !text.is_empty() => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    fn open_request(&mut self, id: RequestId, tool: Option<EntryId>, kind: RequestKind, sink: &mut Sink<'_>) {
+        let call = tool.and_then(|entry| self.view.entry(entry));
+        let request = Request {
+            id: id.clone(),
+            entry: tool.unwrap_or(EntryId(self.next_entry)),
+            turn: call.and_then(|entry| entry.turn).or(self.turns.current()),
+            tool: tool
+                .and_then(|entry| self.tool(entry))
+                .map(|tool| tool.id.clone()),
+            parent: call.and_then(|entry| entry.parent.clone()),
+            kind,
+            state: RequestState::Open,
+        };
+        self.open_requests.push(id);
+        self.emit(Change::Request(Box::new(request)), sink);
+    }
+
+    /// The first answer counts; what comes later changes nothing.
+    fn close_request(&mut self, id: &RequestId, state: RequestState, sink: &mut Sink<'_>) -> Option<Request> {
+        let before = self
+            .view
+            .request(id)
+            .filter(|request| request.state == RequestState::Open)?;
+        let mut request = before.clone();
+        request.state = state;
+        self.open_requests.retain(|open| open != id);
+        self.emit(Change::Request(Box::new(request.clone())), sink);
+        Some(request)
+    }
+
+    pub(super) fn request_answered(
+        &mut self,
+        id: &RequestId,
+        answer: &RequestAnswer,
+        by: Option<&str>,
+        sink: &mut Sink<'_>,
+    ) {
+        let by = by.map(str::to_owned);
+        let (state, tool_state) = match answer {
+            RequestAnswer::Allow { answers } => (
+                RequestState::Allowed {
+                    by,
+                    answers: answers.clone(),
+                },
+                ToolState::Running,
+            ),
+            RequestAnswer::Deny { message } => (
+                RequestState::Denied {
+                    by,
+                    message: Some(message.clone()),
+                },
+                ToolState::Denied,
+            ),
+            RequestAnswer::Expired => (RequestState::Expired, ToolState::Denied),
+        };
+        let Some(request) = self.close_request(id, state, sink) else {
+            return;
+        };
+        let Some(entry) = request.tool.and_then(|tool| self.tools.get(&tool).copied()) else {
+            return;
+        };
+        let answers = match answer {
+            RequestAnswer::Allow { answers } => answers.clone(),
+            _ => None,
+        };
+        self.update_tool(entry, sink, |tool| {
+            if tool.state == ToolState::WaitingForPermission {
+                tool.state = tool_state;
+            }
+            if let (ToolDetail::Questions { answers: given, .. }, Some(answers)) = (&mut tool.detail, answers)
+            {
+                *given = Some(answers);
+            }
+        });
+    }
+
+    pub(super) fn request_cancelled(&mut self, id: &RequestId, sink: &mut Sink<'_>) {
+        self.close_request(id, RequestState::Cancelled, sink);
+    }
+
+    /// The tool's result is there, so the request was answered, by somebody we did not hear of.
+    pub(super) fn request_settled(&mut self, tool: EntryId, sink: &mut Sink<'_>) {
+        let request = self.tool(tool).and_then(|tool| tool.request.clone());
+        if let Some(id) = request {
+            self.close_request(&id, RequestState::Settled, sink);
+        }
+    }
+
+    /// The CLI has ended: nobody waits for an answer any more.
+    pub(super) fn cancel_requests(&mut self, sink: &mut Sink<'_>) {
+        for id in std::mem::take(&mut self.open_requests) {
+            self.close_request(&id, RequestState::Cancelled, sink);
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Messages while they are being written.
+//!
+//! With partial messages on, the same block comes twice: in pieces, and whole in an `assistant` line, usually
+//! before the line that ends the pieces. This file follows the pieces; `assistant.rs` joins the whole to them.
+
+use weir_wire::{
+    ApiMessageId, BlockStart, ContentBlock, Delta, IdRef, StreamEvent, StreamEventMessage, ToolUseId,
+};
+
+use super::{Fold, Sink};
+use crate::code_blocks::code_blocks;
+use crate::view::{
+    BlockState, Change, EntryBody, EntryId, Notice, TextEntry, ThinkingEntry, ToolState, UnknownReason,
+};
+
+/// The message that each agent is writing, or wrote last.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    open: Vec<Stream>,
+}
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    parent: Option<ToolUseId>,
+    pub(super) message: Option<ApiMessageId>,
+    pub(super) blocks: Vec<StreamedBlock>,
+}
+
+#[derive(Debug)]
+pub(super) struct StreamedBlock {
+    pub(super) index: u64,
+    pub(super) entry: EntryId,
+    pub(super) kind: BlockKind,
+    /// Whether its whole line has come.
+    pub(super) whole: bool,
+    /// Whether its end was announced.
+    stopped: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Text,
+    Thinking,
+    Tool,
+    Unknown,
+}
+
+impl Streams {
+    pub(super) fn of(&mut self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<&mut Stream> {
+        let is_it = |stream: &&mut Stream| match (&stream.parent, parent) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => theirs == *ours,
+            _ => false,
+        };
+        self.open.iter_mut().find(is_it)
+    }
+
+    pub(super) fn take_all(&mut self) -> Vec<Stream> {
+        std::mem::take(&mut self.open)
+    }
+}
+
+impl Stream {
+    fn block(&mut self, index: u64) -> Option<&mut StreamedBlock> {
+        self.blocks.iter_mut().rfind(|block| block.index == index)
+    }
+}
+
+impl Fold {
+    pub(super) fn stream_event(&mut self, message: &StreamEventMessage<'_>, sink: &mut Sink<'_>) {
+        let parent = message.parent_tool_use_id;
+        match &message.event {
+            StreamEvent::BlockDelta(delta) => {
+                let Some(block) = self
+                    .streams
+                    .of(parent)
+                    .and_then(|stream| stream.block(delta.index))
+                else {
+                    return self.delta_without_start(message, delta.index, &delta.delta, sink);
+                };
+                let (entry, kind) = (block.entry, block.kind);
+                self.delta(entry, kind, &delta.delta, sink);
+            }
+            StreamEvent::MessageStart(start) => {
+                let id = start.message.id.or(message.api_message_id).map(|id| id.to_id());
+                self.begin_stream(parent, id, sink);
+                self.update_status(sink);
+            }
+            StreamEvent::BlockStart(start) => self.block_start(message, start, sink),
+            StreamEvent::BlockStop(stop) => {
+                let Some(block) = self
+                    .streams
+                    .of(parent)
+                    .and_then(|stream| stream.block(stop.index))
+                else {
+                    return;
+                };
+                block.stopped = true;
+                let entry = block.entry;
+                self.end_block(entry, BlockState::Complete, sink);
+            }
+            StreamEvent::Error(error) => {
+                let message = error
+                    .error
+                    .map(|error| error.to_json_string())
+                    .unwrap_or_default();
+                self.add_notice(Notice::Error { message }, sink);
+            }
+            StreamEvent::Unknown { kind, json } => {
+                self.unknown_part(UnknownReason::UnknownBlock, parent, *kind, None, *json, sink);
+            }
+            StreamEvent::MessageDelta(_) | StreamEvent::MessageStop | StreamEvent::Ping | _ => {}
+        }
+    }
+
+    fn begin_stream(
+        &mut self,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        message: Option<ApiMessageId>,
+        sink: &mut Sink<'_>,
+    ) {
+        if parent.is_none() {
+            self.ensure_turn(sink);
+        }
+        match self.streams.of(parent) {
+            Some(stream) => {
+                let broken_off = std::mem::take(&mut stream.blocks);
+                stream.message = message;
+                self.break_off(&broken_off, sink);
+            }
+            None => {
+                let parent = parent.map(|id| id.to_id());
+                self.streams.open.push(Stream {
+                    parent,
+                    message,
+                    blocks: Vec::new(),
+                });
+            }
+        }
+    }
+
+    /// Blocks that will not get an end any more.
+    fn break_off(&mut self, blocks: &[StreamedBlock], sink: &mut Sink<'_>) {
+        for block in blocks.iter().filter(|block| !block.stopped && !block.whole) {
+            self.end_block(block.entry, BlockState::Aborted, sink);
+        }
+    }
+
+    /// Ends everything that is still being written.
+    pub(super) fn break_off_streams(&mut self, sink: &mut Sink<'_>) {
+        for stream in self.streams.take_all() {
+            self.break_off(&stream.blocks, sink);
+        }
+    }
+
+    fn block_start(&mut self, message: &StreamEventMessage<'_>, start: &BlockStart<'_>, sink: &mut Sink<'_>) {
+        let parent = message.parent_tool_use_id;
+        if self.streams.of(parent).is_none() {
+            self.begin_stream(parent, message.api_message_id.map(|id| id.to_id()), sink);
+        }
+        let api_message = self.streams.of(parent).and_then(|stream| stream.message.clone());
+        let turn = self.turn_for(parent);
+        let owner = parent.map(|id| id.to_id());
+        let index = Some(start.index);
+        let (entry, kind) = match &*start.content_block {
+            ContentBlock::Text(block) => {
+                let body = EntryBody::Text(TextEntry {
+                    message: api_message,
+                    index,
+                    text: block.text.to_str().into(),
+                    state: BlockState::Streaming,
+                    code: Vec::new(),
+                    error: None,
+                });
+                (self.add_entry(turn, owner, body, sink), BlockKind::Text)
+            }
+            ContentBlock::Thinking(block) => {
+                let body = thinking(api_message, index, block.thinking.to_str().into(), false);
+                (self.add_entry(turn, owner, body, sink), BlockKind::Thinking)
+            }
+            ContentBlock::RedactedThinking(_) => {
+                let body = thinking(api_message, index, String::new(), true);
+                (self.add_entry(turn, owner, body, sink), BlockKind::Thinking)
+            }
+            ContentBlock::ToolUse(block) => (
+                self.tool_announced(parent, &block.id.to_id(), block.name, false, sink),
+                BlockKind::Tool,
+            ),
+            ContentBlock::ServerToolUse(block) => (
+                self.tool_announced(parent, &block.id.to_id(), block.name, true, sink),
+                BlockKind::Tool,
+            ),
+            // Shown when the whole line comes, as what it is.
+            _ => (EntryId(0), BlockKind::Unknown),
+        };
+        if let Some(stream) = self.streams.of(parent) {
+            let block = StreamedBlock {
+                index: start.index,
+                entry,
+                kind,
+                whole: false,
+                stopped: false,
+            };
+            stream.blocks.push(block);
+        }
+    }
+
+    fn delta(&mut self, entry: EntryId, kind: BlockKind, delta: &Delta<'_>, sink: &mut Sink<'_>) {
+        match (kind, delta) {
+            (BlockKind::Text, Delta::Text(text)) | (BlockKind::Thinking, Delta::Thinking(text)) => {
+                self.emit(
+                    Change::TextAppended {
+                        entry,
+                        text: text.to_str(),
+                    },
+                    sink,
+                );
+            }
+            (BlockKind::Tool, Delta::InputJson(json)) => {
+                self.emit(
+                    Change::InputAppended {
+                        entry,
+                        json: json.to_str(),
+                    },
+                    sink,
+                );
+            }
+            // Signatures, citations and what is unknown come again in the whole line.
+            _ => {}
+        }
+    }
+
+    /// A recording or a reconnect may begin in the middle of a message.
+    fn delta_without_start(
+        &mut self,
+        message: &StreamEventMessage<'_>,
+        index: u64,
+        delta: &Delta<'_>,
+        sink: &mut Sink<'_>,
+    ) {
+        let parent = message.parent_tool_use_id;
+        if self.streams.of(parent).is_none() {
+            self.begin_stream(parent, message.api_message_id.map(|id| id.to_id()), sink);
+        }
+        let api_message = self.streams.of(parent).and_then(|stream| stream.message.clone());
+        let (body, kind) = match delta {
+            Delta::Text(_) => {
+                let text = TextEntry {
+                    message: api_message,
+                    index: Some(index),
+                    text: String::new(),
+                    state: BlockState::Streaming,
+                    code: Vec::new(),
+                    error: None,
+                };
+                (EntryBody::Text(text), BlockKind::Text)
+            }
+            Delta::Thinking(_) => (
+                thinking(api_message, Some(index), String::new(), false),
+                BlockKind::Thinking,
+            ),
+            // Without its start a tool call has no name; the whole line brings it.
+            Delta::InputJson(_) | Delta::Signature(_) | Delta::Other { .. } | _ => return,
+        };
+        let entry = self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
+        if let Some(stream) = self.streams.of(parent) {
+            stream.blocks.push(StreamedBlock {
+                index,
+                entry,
+                kind,
+                whole: false,
+                stopped: false,
+            });
+        }
+        self.delta(entry, kind, delta, sink);
+    }
+
+    /// A block has ended; nothing happens if it had already.
+    pub(super) fn end_block(&mut self, entry: EntryId, state: BlockState, sink: &mut Sink<'_>) {
+        let code = match self.view.entry(entry).map(|entry| &entry.body) {
+            Some(EntryBody::Text(text)) if text.state == BlockState::Streaming => code_blocks(&text.text),
+            Some(EntryBody::Thinking(thinking)) if thinking.state == BlockState::Streaming => Vec::new(),
+            Some(EntryBody::Tool(tool))
+                if tool.state == ToolState::Pending && state == BlockState::Aborted =>
+            {
+                return self.settle_tool_as(entry, ToolState::Interrupted, sink);
+            }
+            _ => return,
+        };
+        self.emit(Change::BlockEnded { entry, state, code }, sink);
+    }
+}
+
+fn thinking(message: Option<ApiMessageId>, index: Option<u64>, text: String, redacted: bool) -> EntryBody {
+    EntryBody::Thinking(ThinkingEntry {
+        message,
+        index,
+        text,
+        state: BlockState::Streaming,
+        redacted,
+    })
+}

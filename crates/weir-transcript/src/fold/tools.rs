@@ -1,0 +1,337 @@
+//! Tool calls: how far each is, what it gave back, and what that did to files and lists.
+
+use std::sync::Arc;
+
+use weir_wire::{IdRef, OwnedJson, PermissionDeniedMessage, RawJson, Text, ToolInput, ToolUseId, TurnId};
+
+use super::{Fold, Sink};
+use crate::diff::{self, Difference};
+use crate::view::{
+    Change, Entry, EntryBody, EntryId, FileChange, Output, Todo, TodoList, ToolCall, ToolDetail, ToolState,
+};
+
+impl Fold {
+    /// The model has begun to write a call; its arguments stream in.
+    pub(super) fn tool_announced(
+        &mut self,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        id: &ToolUseId,
+        name: Text<'_>,
+        server: bool,
+        sink: &mut Sink<'_>,
+    ) -> EntryId {
+        if let Some(entry) = self.tools.get(id) {
+            return *entry;
+        }
+        let mut tool = pending_call(id.clone(), server);
+        tool.name = name.to_str().into();
+        self.add_tool(parent, tool, sink)
+    }
+
+    fn add_tool(
+        &mut self,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        tool: ToolCall,
+        sink: &mut Sink<'_>,
+    ) -> EntryId {
+        let id = tool.id.clone();
+        let is_open = !tool.state.is_settled();
+        let turn = self.turn_for(parent);
+        let body = EntryBody::Tool(Box::new(tool));
+        let entry = self.add_entry(turn, parent.map(|id| id.to_id()), body, sink);
+        self.tools.insert(id, entry);
+        if is_open {
+            self.open_tools.push(entry);
+        }
+        entry
+    }
+
+    /// The whole call has come.
+    pub(super) fn tool_called(
+        &mut self,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        id: &ToolUseId,
+        name: Text<'_>,
+        input: RawJson<'_>,
+        server: bool,
+        sink: &mut Sink<'_>,
+    ) {
+        let started_at = self.time();
+        let name = name.to_str();
+        let complete = |tool: &mut ToolCall| {
+            tool.title = title(&name, input);
+            if matches!(tool.detail, ToolDetail::None) {
+                tool.detail = detail_of_call(&name, input);
+            }
+            tool.name = name.clone().into_owned();
+            tool.input = input.into();
+            tool.input_text = String::new();
+            tool.started_at = tool.started_at.or(started_at);
+            if tool.state == ToolState::Pending {
+                tool.state = ToolState::Running;
+            }
+        };
+        let entry = match self.tools.get(id).copied() {
+            Some(entry) => {
+                self.update_tool(entry, sink, complete);
+                entry
+            }
+            None => {
+                let mut tool = pending_call(id.clone(), server);
+                complete(&mut tool);
+                self.add_tool(parent, tool, sink)
+            }
+        };
+        if is_agent_tool(&name) {
+            self.agent_called(entry, sink);
+        }
+    }
+
+    /// Changes a tool call, if that makes a difference.
+    pub(super) fn update_tool(
+        &mut self,
+        entry: EntryId,
+        sink: &mut Sink<'_>,
+        change: impl FnOnce(&mut ToolCall),
+    ) {
+        let Some(before) = self.view.entry(entry) else {
+            return;
+        };
+        let mut after: Entry = before.clone();
+        if let EntryBody::Tool(tool) = &mut after.body {
+            change(tool);
+        }
+        if after != *before {
+            self.emit(Change::EntryReplaced(Arc::new(after)), sink);
+        }
+    }
+
+    pub(super) fn tool(&self, entry: EntryId) -> Option<&ToolCall> {
+        self.view.tool(entry).map(|(_, tool)| tool)
+    }
+
+    pub(super) fn settle_tool_as(&mut self, entry: EntryId, state: ToolState, sink: &mut Sink<'_>) {
+        self.open_tools.retain(|open| *open != entry);
+        if self.tool(entry).is_some_and(|tool| tool.state != state) {
+            self.emit(Change::ToolState { entry, state }, sink);
+        }
+    }
+
+    /// A tool was denied without asking anybody.
+    pub(super) fn permission_denied(&mut self, denied: &PermissionDeniedMessage<'_>, sink: &mut Sink<'_>) {
+        let Some(entry) = denied
+            .tool_use_id
+            .and_then(|id| self.tools.get(&id.to_id()).copied())
+        else {
+            return;
+        };
+        self.settle_tool_as(entry, ToolState::Denied, sink);
+    }
+
+    /// The result of a call that the API ran.
+    pub(super) fn server_tool_ended(
+        &mut self,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        id: &ToolUseId,
+        output: Output,
+        failed: bool,
+        sink: &mut Sink<'_>,
+    ) {
+        let entry = self.tool_announced(parent, id, Text::default(), true, sink);
+        let state = if failed {
+            ToolState::Failed
+        } else {
+            ToolState::Succeeded
+        };
+        self.open_tools.retain(|open| *open != entry);
+        self.emit(
+            Change::ToolEnded {
+                entry,
+                state,
+                output,
+                detail: None,
+                duration_ms: None,
+            },
+            sink,
+        );
+    }
+
+    /// A turn has ended: its calls that are still open will hear nothing more, unless they run beside it.
+    pub(super) fn settle_tools_of(&mut self, turn: TurnId, state: ToolState, sink: &mut Sink<'_>) {
+        let is_over = |entry: &EntryId| {
+            let Some(found) = self.view.entry(*entry) else {
+                return true;
+            };
+            let in_background = |id: &ToolUseId| self.view.agent(id).is_some_and(|agent| agent.background);
+            found.turn == Some(turn) && !found.parent.as_ref().is_some_and(in_background)
+        };
+        let over: Vec<EntryId> = self.open_tools.iter().copied().filter(is_over).collect();
+        for entry in over {
+            self.settle_tool_as(entry, state, sink);
+        }
+    }
+
+    /// Tells of the file that a call has changed.
+    pub(super) fn file_changed(
+        &mut self,
+        entry: EntryId,
+        path: String,
+        difference: Difference,
+        sink: &mut Sink<'_>,
+    ) {
+        let Some((found, tool)) = self.view.tool(entry) else {
+            return;
+        };
+        let change = FileChange {
+            path,
+            tool: tool.id.clone(),
+            entry,
+            turn: found.turn,
+            kind: difference.kind,
+            diff: difference.text,
+            added: difference.added,
+            removed: difference.removed,
+            exact: difference.exact,
+        };
+        self.emit(Change::FileChanged(Box::new(change)), sink);
+    }
+
+    /// What a call did, told from its arguments: for results that have no structured form.
+    pub(super) fn effect_of_input(&self, entry: EntryId) -> Effect {
+        let Some(tool) = self.tool(entry).filter(|tool| has_effect(&tool.name)) else {
+            return Effect::None;
+        };
+        match ToolInput::from_json(&tool.name, tool.input.as_raw()) {
+            ToolInput::Write(input) => {
+                let difference = diff::from_write(&input);
+                Effect::File(input.file_path, difference)
+            }
+            ToolInput::Edit(input) => {
+                let difference = diff::from_edit(&input);
+                Effect::File(input.file_path, difference)
+            }
+            ToolInput::MultiEdit(input) => {
+                let difference = diff::from_multi_edit(&input);
+                Effect::File(input.file_path, difference)
+            }
+            ToolInput::TodoWrite(input) => {
+                let items = input.todos.into_iter().map(|item| Todo {
+                    id: None,
+                    text: item.content,
+                    status: item.status,
+                    active_form: item.active_form,
+                });
+                Effect::Todos(items.collect())
+            }
+            _ => Effect::None,
+        }
+    }
+
+    /// The list of the agent that made this call.
+    pub(super) fn todos_of(&self, entry: EntryId) -> Vec<Todo> {
+        let agent = self.view.entry(entry).and_then(|entry| entry.parent.as_ref());
+        let list = self.view.todos.iter().find(|list| list.agent.as_ref() == agent);
+        list.map(|list| list.items.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn set_todos(&mut self, entry: EntryId, items: Vec<Todo>, sink: &mut Sink<'_>) {
+        let agent = self.view.entry(entry).and_then(|entry| entry.parent.clone());
+        self.emit(Change::Todos(TodoList { agent, items }), sink);
+    }
+}
+
+/// What a tool call has done, besides giving something back.
+pub(super) enum Effect {
+    None,
+    /// It has changed a file.
+    File(String, Difference),
+    /// The list of things to do is now this.
+    Todos(Vec<Todo>),
+    /// Its kind has something to say.
+    Detail(ToolDetail),
+}
+
+/// Tools whose arguments tell what they did.
+fn has_effect(name: &str) -> bool {
+    matches!(name, "Write" | "Edit" | "MultiEdit" | "TodoWrite")
+}
+
+fn pending_call(id: ToolUseId, server: bool) -> ToolCall {
+    ToolCall {
+        id,
+        name: String::new(),
+        title: String::new(),
+        input: OwnedJson::default(),
+        input_text: String::new(),
+        state: ToolState::Pending,
+        server,
+        request: None,
+        output: None,
+        detail: ToolDetail::None,
+        started_at: None,
+        duration_ms: None,
+    }
+}
+
+pub(super) fn is_agent_tool(name: &str) -> bool {
+    matches!(name, "Task" | "Agent")
+}
+
+fn detail_of_call(name: &str, input: RawJson<'_>) -> ToolDetail {
+    let text = |key| {
+        input
+            .get(key)
+            .and_then(|value| value.as_text())
+            .map(|text| text.to_str().into_owned())
+    };
+    match name {
+        "AskUserQuestion" => match ToolInput::from_json(name, input) {
+            ToolInput::AskUserQuestion(input) => ToolDetail::Questions {
+                questions: input.questions,
+                answers: None,
+            },
+            _ => ToolDetail::None,
+        },
+        "ExitPlanMode" => ToolDetail::Plan {
+            text: text("plan").unwrap_or_default(),
+            file: text("planFilePath"),
+        },
+        "TodoWrite" | "TaskCreate" | "TaskUpdate" => ToolDetail::Todos,
+        name if is_agent_tool(name) => ToolDetail::Agent,
+        _ => ToolDetail::None,
+    }
+}
+
+/// What a call does, in a line.
+fn title(name: &str, input: RawJson<'_>) -> String {
+    const LONGEST: usize = 160;
+    let keys: &[&str] = match name {
+        "Bash" => &["command"],
+        "Glob" | "Grep" => &["pattern"],
+        "Task" | "Agent" => &["description", "prompt"],
+        "TaskCreate" | "TaskUpdate" => &["subject", "taskId"],
+        "Skill" => &["skill", "command"],
+        _ => &[
+            "file_path",
+            "notebook_path",
+            "path",
+            "url",
+            "query",
+            "pattern",
+            "command",
+            "description",
+            "name",
+        ],
+    };
+    let text = keys
+        .iter()
+        .find_map(|key| input.get(key)?.as_text())
+        .unwrap_or_default();
+    // Four bytes are the most that a character takes; a long argument is not unescaped for its first line.
+    let start = text.head(4 * LONGEST).to_str();
+    let line = start.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,378 @@
+//! Turns: when they begin, which messages they answer, and how they end.
+//!
+//! Every turn begins with `system/init` and ends with `result`. The CLI may hold a result back until after the
+//! next turn has begun, so several turns can be open, and a result without message ids belongs to the oldest.
+
+use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, TurnId};
+
+use super::{Fold, Sink};
+use crate::view::{
+    Change, Delivery, Denial, EntryBody, EntryId, McpServer, Session, ToolState, Turn, TurnCause, TurnResult,
+    TurnState, TurnUsage,
+};
+
+/// The turns that have not ended.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    open: Vec<OpenTurn>,
+    /// Tool calls that failed since the model last spoke: an interrupt may turn out to be why.
+    pub(super) failed: Vec<EntryId>,
+}
+
+#[derive(Debug)]
+struct OpenTurn {
+    id: TurnId,
+    interrupted: bool,
+}
+
+impl Turns {
+    /// The turn that is running.
+    pub(super) fn current(&self) -> Option<TurnId> {
+        self.open.last().map(|turn| turn.id)
+    }
+
+    pub(super) fn first_open(&self) -> Option<TurnId> {
+        self.open.first().map(|turn| turn.id)
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    pub(super) fn interrupt(&mut self) {
+        if let Some(turn) = self.open.last_mut() {
+            turn.interrupted = true;
+        }
+    }
+}
+
+impl Fold {
+    /// The turn that a line belongs to: an agent's lines to the turn that started the agent.
+    pub(super) fn turn_for(&self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<TurnId> {
+        let started = parent
+            .and_then(|parent| self.view.agent(&parent.to_id()))
+            .and_then(|agent| agent.turn);
+        started.or(self.turns.current())
+    }
+
+    pub(super) fn init(&mut self, init: &InitMessage<'_>, sink: &mut Sink<'_>) {
+        let session = session_of(&self.view.session, init);
+        self.set_session(session, sink);
+        self.begin_turn(sink);
+        self.turn_answers(init.user_message_uuids.iter().copied(), sink);
+    }
+
+    /// The model speaks: that is a turn, announced or not.
+    pub(super) fn ensure_turn(&mut self, sink: &mut Sink<'_>) {
+        self.turns.failed.clear();
+        if !self.turns.is_running() {
+            self.begin_turn(sink);
+        }
+    }
+
+    fn begin_turn(&mut self, sink: &mut Sink<'_>) -> TurnId {
+        let id = TurnId(self.next_turn);
+        self.next_turn += 1;
+        let message = self.messages.waiting.front().cloned();
+        let cause = match message {
+            Some(_) => TurnCause::Message,
+            None if self.messages.known_from_host => TurnCause::Unasked { origin: None },
+            None => TurnCause::Presumed,
+        };
+        let turn = Turn {
+            id,
+            cause,
+            messages: message.iter().cloned().collect(),
+            state: TurnState::Running,
+            started_at: self.time(),
+            result: None,
+            cost_usd: None,
+            models: Vec::new(),
+        };
+        self.turns.open.push(OpenTurn {
+            id,
+            interrupted: false,
+        });
+        self.emit(Change::TurnAdded(Box::new(turn)), sink);
+        if let Some(message) = message {
+            self.messages.waiting.pop_front();
+            self.set_delivery(&message, Delivery::Started, sink);
+        }
+        id
+    }
+
+    fn update_turn(&mut self, id: TurnId, sink: &mut Sink<'_>, change: impl FnOnce(&mut Turn)) {
+        let Some(before) = self.view.turn(id) else { return };
+        let mut after = before.clone();
+        change(&mut after);
+        if after != *before {
+            self.emit(Change::TurnReplaced(Box::new(after)), sink);
+        }
+    }
+
+    /// A line says which messages the running turn answers.
+    pub(super) fn turn_answers<'a>(
+        &mut self,
+        messages: impl Iterator<Item = IdRef<'a, MessageId>>,
+        sink: &mut Sink<'_>,
+    ) {
+        let Some(turn) = self.turns.current() else { return };
+        let messages: Vec<MessageId> = messages.map(|id| id.to_id()).collect();
+        if messages.is_empty() {
+            return;
+        }
+        self.messages
+            .waiting
+            .retain(|waiting| !messages.contains(waiting));
+        self.update_turn(turn, sink, |turn| {
+            turn.cause = TurnCause::Message;
+            for message in &messages {
+                if !turn.messages.contains(message) {
+                    turn.messages.push(message.clone());
+                }
+            }
+        });
+    }
+
+    pub(super) fn result(&mut self, line: &ResultMessage<'_>, sink: &mut Sink<'_>) {
+        self.learn_session_id(line, sink);
+        let said: Vec<MessageId> = line.user_message_uuids.iter().map(|id| id.to_id()).collect();
+        let (id, interrupted) = self.turn_of_result(&said, sink);
+        let result = turn_result(line);
+        let state = turn_state(line, &result, interrupted);
+        let cost = self.costs.charge(line);
+        let origin = unasked_origin(line);
+        self.attribute_messages(id, &said, origin, state, sink);
+        self.deny_tools(&result.denials, sink);
+        let tool_state = if state == TurnState::Interrupted {
+            ToolState::Interrupted
+        } else {
+            ToolState::Unknown
+        };
+        self.settle_tools_of(id, tool_state, sink);
+        if !self.turns.is_running() {
+            self.break_off_streams(sink);
+        }
+        self.update_turn(id, sink, |turn| {
+            turn.state = state;
+            turn.result = Some(result);
+            turn.cost_usd = cost.usd;
+            turn.models.clone_from(&cost.models);
+        });
+        let total = self.costs.add(&self.view.cost, &cost, line.total_cost_usd);
+        if total != self.view.cost {
+            self.emit(Change::Cost(total), sink);
+        }
+    }
+
+    /// Takes the turn that a result ends: the one with these messages, else the oldest.
+    fn turn_of_result(&mut self, said: &[MessageId], sink: &mut Sink<'_>) -> (TurnId, bool) {
+        let answers = |turn: &OpenTurn| {
+            let messages = self
+                .view
+                .turn(turn.id)
+                .map(|turn| turn.messages.as_slice())
+                .unwrap_or_default();
+            messages.iter().any(|message| said.contains(message))
+        };
+        let place = self.turns.open.iter().position(answers).unwrap_or(0);
+        if self.turns.open.is_empty() {
+            self.begin_turn(sink);
+        }
+        let turn = self.turns.open.remove(place);
+        (turn.id, turn.interrupted)
+    }
+
+    fn attribute_messages(
+        &mut self,
+        id: TurnId,
+        said: &[MessageId],
+        origin: Option<String>,
+        state: TurnState,
+        sink: &mut Sink<'_>,
+    ) {
+        let taken = self
+            .view
+            .turn(id)
+            .map(|turn| turn.messages.clone())
+            .unwrap_or_default();
+        if let Some(origin) = origin.filter(|_| said.is_empty()) {
+            // The turn took a message by order, but it was not the answer: the message waits again.
+            for message in taken.into_iter().rev() {
+                self.set_delivery(&message, Delivery::Sent, sink);
+                self.messages.waiting.push_front(message);
+            }
+            return self.update_turn(id, sink, |turn| {
+                turn.cause = TurnCause::Unasked { origin: Some(origin) };
+                turn.messages.clear();
+            });
+        }
+        if state == TurnState::Empty && said.is_empty() {
+            // An empty result after a resume answers nobody.
+            for message in taken.into_iter().rev() {
+                self.set_delivery(&message, Delivery::Sent, sink);
+                self.messages.waiting.push_front(message);
+            }
+            return self.update_turn(id, sink, |turn| turn.messages.clear());
+        }
+        let answered = if said.is_empty() { taken } else { said.to_vec() };
+        self.messages
+            .waiting
+            .retain(|waiting| !answered.contains(waiting));
+        for message in &answered {
+            self.set_delivery(message, Delivery::Answered, sink);
+        }
+        self.update_turn(id, sink, |turn| {
+            if !answered.is_empty() {
+                turn.cause = TurnCause::Message;
+            }
+            turn.messages = answered;
+        });
+    }
+
+    /// Some versions tell of denials only in the result.
+    fn deny_tools(&mut self, denials: &[Denial], sink: &mut Sink<'_>) {
+        for tool in denials.iter().filter_map(|denial| denial.tool_use_id.as_ref()) {
+            let Some(entry) = self.tools.get(tool).copied() else {
+                continue;
+            };
+            if self
+                .tool(entry)
+                .is_some_and(|tool| tool.state != ToolState::Denied)
+            {
+                self.settle_tool_as(entry, ToolState::Denied, sink);
+            }
+        }
+    }
+
+    fn learn_session_id(&mut self, line: &ResultMessage<'_>, sink: &mut Sink<'_>) {
+        if self.view.session.id.is_none()
+            && let Some(id) = line.session_id
+        {
+            let mut session = self.view.session.clone();
+            session.id = Some(id.to_id());
+            self.set_session(session, sink);
+        }
+    }
+
+    /// No more lines come: what is open ends as what it is.
+    pub(super) fn stream_ended(&mut self, sink: &mut Sink<'_>) {
+        self.break_off_streams(sink);
+        self.cancel_requests(sink);
+        for turn in std::mem::take(&mut self.turns.open) {
+            let has_text = self.view.entries.iter().rev().any(|entry| {
+                entry.turn == Some(turn.id)
+                    && entry.parent.is_none()
+                    && matches!(entry.body, EntryBody::Text(_))
+            });
+            let state = match (turn.interrupted, has_text) {
+                (true, _) => TurnState::Interrupted,
+                (false, true) => TurnState::Degraded,
+                (false, false) => TurnState::Lost,
+            };
+            self.update_turn(turn.id, sink, |turn| turn.state = state);
+        }
+        for entry in std::mem::take(&mut self.open_tools) {
+            self.settle_tool_as(entry, ToolState::Unknown, sink);
+        }
+        self.forget_running_agents(sink);
+        self.lose_messages(sink);
+        if !self.view.tasks.is_empty() {
+            self.emit(Change::Tasks { tasks: Vec::new() }, sink);
+        }
+        self.compacting = false;
+    }
+}
+
+fn session_of(before: &Session, init: &InitMessage<'_>) -> Session {
+    let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
+    let list = |texts: &[Text<'_>]| texts.iter().map(|text| text.to_str().into_owned()).collect();
+    let id = init.session_id.map(|id| id.to_id());
+    let is_other = before.id.is_some() && id.is_some() && before.id != id;
+    Session {
+        id: id.or_else(|| before.id.clone()),
+        title: before.title.clone(),
+        model: owned(init.model),
+        version: owned(init.claude_code_version),
+        cwd: owned(init.cwd),
+        permission_mode: owned(init.permission_mode),
+        api_key_source: owned(init.api_key_source),
+        tools: list(&init.tools),
+        mcp_servers: init
+            .mcp_servers
+            .iter()
+            .map(|server| McpServer {
+                name: server.name.to_str().into(),
+                status: server.status.to_str().into(),
+            })
+            .collect(),
+        slash_commands: list(&init.slash_commands),
+        forked: before.forked || is_other,
+    }
+}
+
+fn turn_result(line: &ResultMessage<'_>) -> TurnResult {
+    let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
+    let usage = line.usage.as_ref();
+    TurnResult {
+        subtype: line.subtype.to_str().into(),
+        is_error: line.is_error == Some(true),
+        text: line.result.as_ref().map(|text| text.to_text()),
+        errors: line.errors.iter().map(|error| error.to_str().into()).collect(),
+        terminal_reason: owned(line.terminal_reason),
+        stop_reason: owned(line.stop_reason),
+        api_error_status: line.api_error_status,
+        num_turns: line.num_turns,
+        duration_ms: line.duration_ms,
+        duration_api_ms: line.duration_api_ms,
+        usage: TurnUsage {
+            input_tokens: usage.and_then(|u| u.input_tokens).unwrap_or(0),
+            output_tokens: usage.and_then(|u| u.output_tokens).unwrap_or(0),
+            cache_read_input_tokens: usage.and_then(|u| u.cache_read_input_tokens).unwrap_or(0),
+            cache_creation_input_tokens: usage.and_then(|u| u.cache_creation_input_tokens).unwrap_or(0),
+        },
+        denials: line
+            .permission_denials
+            .iter()
+            .map(|denial| Denial {
+                tool_name: denial.tool_name.to_str().into(),
+                tool_use_id: denial.tool_use_id.map(|id| id.to_id()),
+                tool_input: denial
+                    .tool_input
+                    .map(|input| input.to_value())
+                    .unwrap_or_default(),
+            })
+            .collect(),
+        structured_output: line
+            .structured_output
+            .map(|output| output.to_value())
+            .unwrap_or_default(),
+    }
+}
+
+fn turn_state(line: &ResultMessage<'_>, result: &TurnResult, interrupted: bool) -> TurnState {
+    let aborted = result
+        .terminal_reason
+        .as_deref()
+        .is_some_and(|reason| reason.starts_with("aborted"));
+    let says_error = result.subtype.starts_with("error");
+    if aborted || (interrupted && says_error) {
+        TurnState::Interrupted
+    } else if result.is_error || says_error {
+        TurnState::Failed
+    } else if line.num_turns == Some(0) && result.text.as_deref().is_none_or(is_no_answer) {
+        TurnState::Empty
+    } else {
+        TurnState::Succeeded
+    }
+}
+
+/// The CLI's own words for having had nothing to say.
+fn is_no_answer(text: &str) -> bool {
+    text.is_empty() || text == "No response requested."
+}
+
+fn unasked_origin(line: &ResultMessage<'_>) -> Option<String> {
+    let kind = line.origin.as_ref()?.kind?.to_str().into_owned();
+    (kind != "human").then_some(kind)
+}

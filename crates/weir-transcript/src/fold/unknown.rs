@@ -1,0 +1,93 @@
+//! What is not understood is an entry too.
+
+use weir_wire::{Body, IdRef, Line, RawJson, Text, ToolUseId, describe};
+
+use super::{Fold, Sink};
+use crate::view::{Change, EntryBody, UnknownEntry, UnknownReason};
+
+impl Fold {
+    pub(super) fn unknown_line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
+        let mut oddities = self.view.oddities;
+        let name =
+            |type_name: Option<Text<'_>>, subtype| type_name.map(|_| describe(type_name, subtype).into());
+        let (reason, type_name, detail) = match &line.body {
+            Body::UnknownType {
+                type_name, subtype, ..
+            } => {
+                oddities.unknown_types += 1;
+                (UnknownReason::UnknownType, name(*type_name, *subtype), None)
+            }
+            Body::Mismatch {
+                type_name,
+                subtype,
+                reason,
+                ..
+            } => {
+                oddities.mismatches += 1;
+                (
+                    UnknownReason::Mismatch,
+                    name(*type_name, *subtype),
+                    Some(reason.clone()),
+                )
+            }
+            Body::NotJson { fault } => {
+                oddities.not_json += 1;
+                (UnknownReason::NotJson, None, Some(fault.to_string()))
+            }
+            Body::Oversize { length } => {
+                oddities.oversize += 1;
+                (
+                    UnknownReason::Oversize,
+                    None,
+                    Some(format!("a line of {length} bytes")),
+                )
+            }
+            Body::Known(_) | Body::Blank => return,
+        };
+        let bytes = match &line.body {
+            Body::Oversize { length } => *length,
+            _ => line.raw.len() as u64,
+        };
+        self.emit(Change::Oddities(oddities), sink);
+        let raw = self.shown(line.raw);
+        let body = EntryBody::Unknown(UnknownEntry {
+            reason,
+            type_name,
+            detail,
+            raw,
+            bytes,
+        });
+        self.add_entry(self.turns.current(), None, body, sink);
+    }
+
+    /// A part of a line that is otherwise fine.
+    pub(super) fn unknown_part(
+        &mut self,
+        reason: UnknownReason,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        kind: Option<Text<'_>>,
+        detail: Option<String>,
+        json: RawJson<'_>,
+        sink: &mut Sink<'_>,
+    ) {
+        let mut oddities = self.view.oddities;
+        oddities.blocks += 1;
+        self.emit(Change::Oddities(oddities), sink);
+        let type_name = kind
+            .or_else(|| json.get("type")?.as_text())
+            .map(|kind| kind.to_str().into());
+        let (raw, bytes) = (self.shown(json.bytes()), json.bytes().len() as u64);
+        let body = EntryBody::Unknown(UnknownEntry {
+            reason,
+            type_name,
+            detail,
+            raw,
+            bytes,
+        });
+        self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
+    }
+
+    fn shown(&self, bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes.get(..self.options.unknown_limit).unwrap_or(bytes)).into_owned()
+    }
+}

@@ -1,0 +1,78 @@
+//! What the host did, which the CLI's lines do not tell.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weir_wire::{MessageId, RequestId};
+
+/// Something that happened on our side of the pipe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum HostEvent {
+    /// A process was started for the conversation. What it reports as its total may include earlier processes.
+    ProcessStarted,
+    /// A message was accepted; it waits.
+    MessageQueued {
+        /// Our id for it.
+        message: MessageId,
+        /// What it says.
+        text: String,
+        /// How many pictures are with it.
+        images: u32,
+    },
+    /// A message was written to the CLI.
+    MessageSent {
+        /// Our id for it.
+        message: MessageId,
+    },
+    /// A message was taken back before it was written.
+    MessageCancelled {
+        /// Our id for it.
+        message: MessageId,
+    },
+    /// A request of the CLI was answered.
+    RequestAnswered {
+        /// The request.
+        request: RequestId,
+        /// How.
+        answer: RequestAnswer,
+        /// By whom.
+        by: Option<String>,
+    },
+    /// An interrupt was sent.
+    Interrupted,
+    /// The CLI printed something on its standard error.
+    Stderr {
+        /// What.
+        text: String,
+    },
+    /// The CLI has ended, and all of its output was read.
+    ProcessExited {
+        /// Its exit code.
+        code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+        /// The last that it printed on its standard error.
+        stderr: String,
+    },
+    /// A recorded output is at its end. How the process ended is not known.
+    RecordingEnded,
+}
+
+/// How a request was answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum RequestAnswer {
+    /// Allowed.
+    Allow {
+        /// The answers, for questions.
+        answers: Option<Value>,
+    },
+    /// Denied.
+    Deny {
+        /// What the model is told.
+        message: String,
+    },
+    /// Nobody answered in time, so it was denied.
+    Expired,
+}

@@ -1,0 +1,21 @@
+//! The fold from the CLI's lines to a view of a conversation, and the vocabularies made from it.
+//!
+//! This crate knows no runtime, no file, no clock and no HTTP. Give it the lines of `weir-wire` and what the
+//! host did; it gives a [`View`] and the [`Change`]s that lead to it.
+
+mod code_blocks;
+mod diff;
+mod fold;
+mod host;
+mod summary;
+mod time;
+mod view;
+mod vocabulary;
+
+pub use code_blocks::code_blocks;
+pub use fold::{Fold, FoldOptions, Sink};
+pub use host::{HostEvent, RequestAnswer};
+pub use summary::{Outcome, RunSummary, SummaryBuilder};
+pub use time::milliseconds;
+pub use view::*;
+pub use vocabulary::{AgentEvent, AgentEventKind, AgentVocabulary, ClassicEvent, ClassicVocabulary};

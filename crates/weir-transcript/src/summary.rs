@@ -1,0 +1,218 @@
+//! What a run came to: the one object that `-o json` prints, and the outcome behind the exit code.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use weir_wire::{SessionId, ToolUseId};
+
+use crate::view::{Change, Denial, EntryId, ModelCost, Turn, TurnCause, TurnState, TurnUsage, View};
+use crate::vocabulary::{Milestone, Milestones};
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The session.
+    pub session_id: Option<SessionId>,
+    /// The model.
+    pub model: Option<String>,
+    /// The CLI's version.
+    pub version: Option<String>,
+    /// The answer: the result's text, or what was said where a result never came.
+    pub final_text: Option<String>,
+    /// All that the main agent said, its blocks with an empty line between them.
+    pub stream_text: String,
+    /// Whether the answer is only what was said, because a result never came.
+    pub degraded: bool,
+    /// Whether the run failed.
+    pub is_error: bool,
+    /// The result's subtype.
+    pub subtype: Option<String>,
+    /// Tokens of the answering turn's main loop.
+    pub usage: Option<TurnUsage>,
+    /// What each model was used for in this run, sub-agents included.
+    pub model_usage: BTreeMap<String, ModelCost>,
+    /// What this run cost; null where that is not known.
+    pub cost_usd: Option<f64>,
+    /// The CLI's own total, which goes on over resumed sessions.
+    pub total_cost_usd: Option<f64>,
+    /// Rounds with the model.
+    pub num_turns: Option<u64>,
+    /// How long the answering turn took.
+    pub duration_ms: Option<u64>,
+    /// Tool calls that were not allowed.
+    pub permission_denials: Vec<Denial>,
+    /// Whether the session's id changed on the way.
+    pub session_forked: bool,
+    /// Lines and blocks of kinds that Weir does not know.
+    pub unknown_lines: u64,
+    /// Lines that do not fit, are not JSON, or are too long.
+    pub malformed_lines: u64,
+    /// Where the raw lines are.
+    pub raw_log: Option<String>,
+    /// Where the standard error is.
+    pub stderr_log: Option<String>,
+}
+
+/// How a run ended, as exit codes tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The result is a success.
+    Success,
+    /// The result is an error.
+    ErrorResult,
+    /// A result never came.
+    NoResult,
+    /// The result is a success, but a tool was not allowed.
+    PermissionDenied,
+    /// A money limit ended the turn.
+    BudgetExhausted,
+    /// The account's or the API's limit ended the turn.
+    RateLimited,
+}
+
+/// Gathers a summary while a fold goes on. The view may be bounded: what is needed is kept here.
+#[derive(Debug, Default)]
+pub struct SummaryBuilder {
+    milestones: Milestones,
+    stream_text: String,
+    last_text: Option<(EntryId, usize)>,
+    answer: Option<Turn>,
+    tools: u64,
+    turns: u64,
+    denials: Vec<Denial>,
+}
+
+impl SummaryBuilder {
+    /// Takes a change. The view is as it is after it.
+    pub fn observe(&mut self, view: &View, change: &Change<'_>) {
+        let Self {
+            milestones,
+            stream_text,
+            last_text,
+            answer,
+            tools,
+            turns,
+            denials,
+        } = self;
+        milestones.tell(view, change, &mut |milestone| match milestone {
+            Milestone::Text {
+                entry,
+                text,
+                replaces,
+            } if entry.parent.is_none() => {
+                match *last_text {
+                    Some((last, start)) if last == entry.id => {
+                        if replaces {
+                            stream_text.truncate(start);
+                        }
+                    }
+                    _ => {
+                        if !stream_text.is_empty() {
+                            stream_text.push_str("\n\n");
+                        }
+                        *last_text = Some((entry.id, stream_text.len()));
+                    }
+                }
+                stream_text.push_str(text);
+            }
+            Milestone::ToolStarted { .. } => *tools += 1,
+            Milestone::TurnEnded(turn) => {
+                *turns += 1;
+                let known: Vec<Option<ToolUseId>> =
+                    denials.iter().map(|denial| denial.tool_use_id.clone()).collect();
+                let new = turn.result.iter().flat_map(|result| &result.denials);
+                denials.extend(
+                    new.filter(|new| new.tool_use_id.is_none() || !known.contains(&new.tool_use_id))
+                        .cloned(),
+                );
+                if is_better_answer(answer.as_ref(), turn) {
+                    *answer = Some(turn.clone());
+                }
+            }
+            _ => {}
+        });
+    }
+
+    /// How many tools were called.
+    pub fn tools(&self) -> u64 {
+        self.tools
+    }
+
+    /// How many turns have ended.
+    pub fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// What the run has come to.
+    pub fn summary(&self, view: &View) -> RunSummary {
+        let result = self.answer.as_ref().and_then(|turn| turn.result.as_ref());
+        let result_text = result
+            .and_then(|result| result.text.clone())
+            .filter(|text| !text.is_empty());
+        let said = Some(self.stream_text.clone()).filter(|text| !text.is_empty());
+        let degraded = result.is_none() && said.is_some();
+        RunSummary {
+            session_id: view.session.id.clone(),
+            model: view.session.model.clone(),
+            version: view.session.version.clone(),
+            final_text: if result.is_some() { result_text } else { said },
+            stream_text: self.stream_text.clone(),
+            degraded,
+            is_error: self.answer.as_ref().is_none_or(|turn| turn.state.is_error()),
+            subtype: result.map(|result| result.subtype.clone()),
+            usage: result.map(|result| result.usage),
+            model_usage: view
+                .cost
+                .models
+                .iter()
+                .map(|model| (model.model.clone(), model.clone()))
+                .collect(),
+            cost_usd: view.cost.usd,
+            total_cost_usd: view.cost.reported_usd,
+            num_turns: result.and_then(|result| result.num_turns),
+            duration_ms: result.and_then(|result| result.duration_ms),
+            permission_denials: self.denials.clone(),
+            session_forked: view.session.forked,
+            unknown_lines: view.oddities.unknown_types + view.oddities.blocks,
+            malformed_lines: view.oddities.mismatches + view.oddities.not_json + view.oddities.oversize,
+            raw_log: None,
+            stderr_log: None,
+        }
+    }
+
+    /// How the run ended.
+    pub fn outcome(&self, view: &View) -> Outcome {
+        let Some(turn) = &self.answer else {
+            return Outcome::NoResult;
+        };
+        let Some(result) = &turn.result else {
+            return Outcome::NoResult;
+        };
+        let limited = view
+            .rate_limit
+            .as_ref()
+            .is_some_and(|limit| limit.status == "rejected");
+        if result.subtype == "error_max_budget_usd" {
+            Outcome::BudgetExhausted
+        } else if turn.state.is_error() && (result.api_error_status == Some(429) || limited) {
+            Outcome::RateLimited
+        } else if turn.state.is_error() {
+            Outcome::ErrorResult
+        } else if !result.denials.is_empty() {
+            Outcome::PermissionDenied
+        } else {
+            Outcome::Success
+        }
+    }
+}
+
+/// The last turn that somebody asked for is the answer; one that nobody asked for is only if there is no other.
+fn is_better_answer(before: Option<&Turn>, turn: &Turn) -> bool {
+    let asked = |turn: &Turn| !matches!(turn.cause, TurnCause::Unasked { .. });
+    match before {
+        None => true,
+        Some(before) if turn.state == TurnState::Empty => before.state == TurnState::Empty,
+        Some(before) => asked(turn) || !asked(before),
+    }
+}

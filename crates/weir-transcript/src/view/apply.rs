@@ -1,0 +1,177 @@
+//! How a change changes a view. The fold itself changes its view in no other way.
+
+use std::sync::Arc;
+
+use weir_wire::{RequestId, ToolUseId, TurnId};
+
+use super::{Agent, Change, Entry, EntryBody, EntryId, Request, ToolCall, Turn, View};
+
+impl View {
+    /// Takes one step. A step that does not fit (an unknown number) is passed over.
+    pub fn apply(&mut self, change: &Change<'_>) {
+        match change {
+            Change::TextAppended { entry, text } => self.append_text(*entry, text),
+            Change::InputAppended { entry, json } => {
+                if let Some(tool) = self.entry_mut(*entry).and_then(tool_mut) {
+                    tool.input_text.push_str(json);
+                }
+            }
+            Change::BlockEnded { entry, state, code } => match self.entry_mut(*entry).map(|e| &mut e.body) {
+                Some(EntryBody::Text(text)) => {
+                    text.state = *state;
+                    text.code.clone_from(code);
+                }
+                Some(EntryBody::Thinking(thinking)) => thinking.state = *state,
+                _ => {}
+            },
+            Change::EntryAdded(entry) => self.entries.push(Arc::clone(entry)),
+            Change::EntryReplaced(entry) => {
+                if let Some(place) = self.place(entry.id).and_then(|place| self.entries.get_mut(place)) {
+                    *place = Arc::clone(entry);
+                }
+            }
+            Change::ToolState { entry, state } => {
+                if let Some(tool) = self.entry_mut(*entry).and_then(tool_mut) {
+                    tool.state = *state;
+                }
+            }
+            Change::ToolEnded {
+                entry,
+                state,
+                output,
+                detail,
+                duration_ms,
+            } => {
+                if let Some(tool) = self.entry_mut(*entry).and_then(tool_mut) {
+                    tool.state = *state;
+                    tool.output = Some(output.clone());
+                    tool.duration_ms = *duration_ms;
+                    if let Some(detail) = detail {
+                        tool.detail = detail.clone();
+                    }
+                }
+            }
+            Change::TurnAdded(turn) => self.turns.push(Turn::clone(turn)),
+            Change::TurnReplaced(turn) => {
+                if let Some(place) = self.turns.iter_mut().rfind(|place| place.id == turn.id) {
+                    place.clone_from(turn);
+                }
+            }
+            Change::Session(session) => self.session.clone_from(session),
+            Change::Status { status } => self.status.clone_from(status),
+            Change::Agent(agent) => upsert(&mut self.agents, agent, |place| place.id == agent.id),
+            Change::Request(request) => upsert(&mut self.requests, request, |place| place.id == request.id),
+            Change::Todos(todos) => upsert(&mut self.todos, todos, |place| place.agent == todos.agent),
+            Change::Tasks { tasks } => self.tasks.clone_from(tasks),
+            Change::FileChanged(file) => self.files.push(super::FileChange::clone(file)),
+            Change::Cost(cost) => self.cost.clone_from(cost),
+            Change::RateLimit(limit) => self.rate_limit = Some(limit.clone()),
+            Change::Oddities(oddities) => self.oddities = *oddities,
+            Change::Dropped {
+                first_entry,
+                first_turn,
+                keep_agents,
+            } => {
+                self.drop_before(*first_entry, *first_turn, keep_agents);
+            }
+        }
+    }
+
+    fn append_text(&mut self, entry: EntryId, more: &str) {
+        match self.entry_mut(entry).map(|entry| &mut entry.body) {
+            Some(EntryBody::Text(text)) => text.text.push_str(more),
+            Some(EntryBody::Thinking(thinking)) => thinking.text.push_str(more),
+            _ => {}
+        }
+    }
+
+    fn drop_before(&mut self, first_entry: EntryId, first_turn: TurnId, keep_agents: &[ToolUseId]) {
+        let gone = self
+            .entries
+            .iter()
+            .take_while(|entry| entry.id < first_entry)
+            .count();
+        self.entries.drain(..gone);
+        self.dropped_entries += gone as u64;
+        self.turns.retain(|turn| turn.id >= first_turn);
+        self.agents
+            .retain(|agent| agent.entry >= first_entry || keep_agents.contains(&agent.id));
+        self.requests
+            .retain(|request| request.entry >= first_entry || request.state == super::RequestState::Open);
+        let agents: Vec<&ToolUseId> = self.agents.iter().map(|agent| &agent.id).collect();
+        self.todos
+            .retain(|list| list.agent.as_ref().is_none_or(|agent| agents.contains(&agent)));
+        self.files.retain(|file| file.entry >= first_entry);
+    }
+
+    /// The place of an entry: numbers are without gaps, so it needs no search.
+    fn place(&self, entry: EntryId) -> Option<usize> {
+        let first = self.entries.first()?.id.0;
+        usize::try_from(entry.0.checked_sub(first)?).ok()
+    }
+
+    /// The entry with this number.
+    pub fn entry(&self, entry: EntryId) -> Option<&Entry> {
+        self.entries.get(self.place(entry)?).map(|entry| &**entry)
+    }
+
+    fn entry_mut(&mut self, entry: EntryId) -> Option<&mut Entry> {
+        let place = self.place(entry)?;
+        // Copies only where somebody holds a snapshot of this entry.
+        self.entries.get_mut(place).map(Arc::make_mut)
+    }
+
+    /// The tool call at this entry.
+    pub fn tool(&self, entry: EntryId) -> Option<(&Entry, &ToolCall)> {
+        let entry = self.entry(entry)?;
+        match &entry.body {
+            EntryBody::Tool(tool) => Some((entry, tool)),
+            _ => None,
+        }
+    }
+
+    /// The sub-agent that this tool call started.
+    pub fn agent(&self, id: &ToolUseId) -> Option<&Agent> {
+        self.agents.iter().rfind(|agent| agent.id == *id)
+    }
+
+    /// The turn with this number.
+    pub fn turn(&self, id: TurnId) -> Option<&Turn> {
+        self.turns.iter().rfind(|turn| turn.id == id)
+    }
+
+    /// The request with this id.
+    pub fn request(&self, id: &RequestId) -> Option<&Request> {
+        self.requests.iter().rfind(|request| request.id == *id)
+    }
+
+    /// The tool calls, in order.
+    pub fn tools(&self) -> impl DoubleEndedIterator<Item = (&Entry, &ToolCall)> {
+        self.entries.iter().filter_map(|entry| match &entry.body {
+            EntryBody::Tool(tool) => Some((&**entry, &**tool)),
+            _ => None,
+        })
+    }
+
+    /// What an agent said and did: the main agent for none.
+    pub fn entries_of<'v>(&'v self, agent: Option<&'v ToolUseId>) -> impl Iterator<Item = &'v Entry> {
+        self.entries
+            .iter()
+            .map(|entry| &**entry)
+            .filter(move |entry| entry.parent.as_ref() == agent)
+    }
+}
+
+fn tool_mut(entry: &mut Entry) -> Option<&mut ToolCall> {
+    match &mut entry.body {
+        EntryBody::Tool(tool) => Some(tool),
+        _ => None,
+    }
+}
+
+fn upsert<T: Clone>(list: &mut Vec<T>, value: &T, is_it: impl Fn(&T) -> bool) {
+    match list.iter_mut().rfind(|place| is_it(place)) {
+        Some(place) => place.clone_from(value),
+        None => list.push(value.clone()),
+    }
+}

@@ -1,0 +1,65 @@
+//! What a conversation looks like: plain data with public fields.
+//!
+//! Nothing in here decides anything. A view changes only by [`Change`]s, so whoever has a snapshot and the
+//! changes since has the same view as the fold that made them.
+
+mod agent;
+mod apply;
+mod change;
+mod cost;
+mod entry;
+mod notice;
+mod request;
+mod session;
+mod tool;
+mod turn;
+
+pub use agent::{Agent, AgentProgress, AgentState, BackgroundTask};
+pub use change::Change;
+pub use cost::{Cost, ModelCost};
+pub use entry::{
+    ApiError, BlockState, CodeBlock, Delivery, Entry, EntryBody, EntryId, TextEntry, ThinkingEntry,
+    UnknownEntry, UnknownReason, UserEntry, UserSource,
+};
+pub use notice::{HookRun, Notice};
+pub use request::{Request, RequestKind, RequestState};
+pub use session::{McpServer, Oddities, RateLimit, Session, Status};
+pub use tool::{FileChange, FileChangeKind, Output, Todo, TodoList, ToolCall, ToolDetail, ToolState};
+pub use turn::{Denial, Turn, TurnCause, TurnResult, TurnState, TurnUsage};
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A conversation as it stands.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct View {
+    /// Which conversation, and with what.
+    pub session: Session,
+    /// What it is doing.
+    pub status: Status,
+    /// What was said and done, in order, all agents together. Numbers are without gaps. Shared, so that taking a
+    /// snapshot of a long conversation copies pointers and not texts.
+    pub entries: Vec<Arc<Entry>>,
+    /// The turns, in the order in which they began.
+    pub turns: Vec<Turn>,
+    /// The sub-agents; each names its parent.
+    pub agents: Vec<Agent>,
+    /// What runs in the background.
+    pub tasks: Vec<BackgroundTask>,
+    /// What the CLI asks a person: open and answered.
+    pub requests: Vec<Request>,
+    /// Things to do, a list for each agent that keeps one.
+    pub todos: Vec<TodoList>,
+    /// Files that were changed, in order.
+    pub files: Vec<FileChange>,
+    /// What it has cost.
+    pub cost: Cost,
+    /// The account's limit, as last heard.
+    pub rate_limit: Option<RateLimit>,
+    /// How many lines were not as expected.
+    pub oddities: Oddities,
+    /// How many entries were dropped from the front because the view is bounded.
+    pub dropped_entries: u64,
+}

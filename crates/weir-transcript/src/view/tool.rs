@@ -1,0 +1,213 @@
+//! Tool calls, and what they do to files and to lists of things to do.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weir_wire::{OwnedJson, OwnedText, Question, RequestId, ToolUseId, TurnId};
+
+use super::EntryId;
+
+/// A tool call with its result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Names the call.
+    pub id: ToolUseId,
+    /// The tool; empty while only its result is known.
+    pub name: String,
+    /// What it does, in a line: the command, the file, the description.
+    #[serde(default)]
+    pub title: String,
+    /// The arguments, once they are complete.
+    #[serde(default, skip_serializing_if = "OwnedJson::is_null")]
+    pub input: OwnedJson,
+    /// The arguments as they stream in: the beginning of a JSON text. Empty once they are complete.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub input_text: String,
+    /// How far it is.
+    pub state: ToolState,
+    /// Whether the API runs it and not the CLI.
+    #[serde(default)]
+    pub server: bool,
+    /// The request for permission that it waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestId>,
+    /// What it gave back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+    /// What the tool's kind has to say besides.
+    #[serde(default)]
+    pub detail: ToolDetail,
+    /// When it began, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<i64>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// How far a tool call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolState {
+    /// Its arguments are still coming.
+    Pending,
+    /// A person has to allow it.
+    WaitingForPermission,
+    /// At work.
+    Running,
+    /// Done.
+    Succeeded,
+    /// It gave back an error.
+    Failed,
+    /// It was not allowed.
+    Denied,
+    /// It was ended by an interrupt.
+    Interrupted,
+    /// The turn ended and nothing more was heard of it.
+    Unknown,
+}
+
+impl ToolState {
+    /// Whether nothing more will happen to the call.
+    pub fn is_settled(self) -> bool {
+        !matches!(self, Self::Pending | Self::WaitingForPermission | Self::Running)
+    }
+}
+
+/// What a tool gave back, cut to a bounded length.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Output {
+    /// The beginning, or all of it.
+    pub text: OwnedText,
+    /// The end, where the middle was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<OwnedText>,
+    /// How many bytes it has in its line.
+    pub bytes: u64,
+    /// The number of that line, counted from one over all lines that were folded: the whole is there, in the log.
+    #[serde(default)]
+    pub line: u64,
+    /// How many pictures are in it.
+    #[serde(default)]
+    pub images: u32,
+}
+
+/// What the tool's kind has to say besides its output.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToolDetail {
+    /// Nothing.
+    #[default]
+    None,
+    /// A command.
+    Command {
+        /// What it printed on its standard error.
+        stderr: String,
+        /// Whether it was ended early.
+        interrupted: bool,
+        /// The task that it became, where it goes on in the background.
+        background_task: Option<String>,
+        /// Where all of its output is, if it was long.
+        output_file: Option<String>,
+    },
+    /// A file was read.
+    FileRead {
+        /// The file.
+        path: String,
+        /// The first line that was read.
+        start_line: Option<u64>,
+        /// How many lines were read.
+        lines: Option<u64>,
+        /// How many lines there are.
+        total_lines: Option<u64>,
+    },
+    /// A file was changed; [`FileChange`] has the difference.
+    FileChanged {
+        /// The file.
+        path: String,
+        /// Lines that were added.
+        added: u32,
+        /// Lines that were removed.
+        removed: u32,
+    },
+    /// Questions for the user.
+    Questions {
+        /// The questions.
+        questions: Vec<Question>,
+        /// The answers: question to chosen label or labels.
+        answers: Option<Value>,
+    },
+    /// A plan.
+    Plan {
+        /// The plan, in Markdown.
+        text: String,
+        /// Where it is.
+        file: Option<String>,
+    },
+    /// A sub-agent; [`super::Agent`] has the rest.
+    Agent,
+    /// A change of the things to do; [`TodoList`] has them.
+    Todos,
+}
+
+/// A file that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The file.
+    pub path: String,
+    /// The tool call that changed it.
+    pub tool: ToolUseId,
+    /// The entry of that tool call.
+    pub entry: EntryId,
+    /// The turn in which that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// How.
+    pub kind: FileChangeKind,
+    /// The difference, as a unified diff.
+    pub diff: String,
+    /// Lines that were added.
+    pub added: u32,
+    /// Lines that were removed.
+    pub removed: u32,
+    /// Whether the line numbers are those of the file. They are not where the CLI gave only the arguments.
+    pub exact: bool,
+}
+
+/// How a file was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChangeKind {
+    /// It is new.
+    Created,
+    /// It was written over.
+    Overwritten,
+    /// Parts of it were replaced.
+    Edited,
+    /// It was written, and whether it existed before is not known.
+    Written,
+}
+
+/// Things to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TodoList {
+    /// The sub-agent that keeps the list; none for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<ToolUseId>,
+    /// The things.
+    pub items: Vec<Todo>,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Todo {
+    /// Its id, in the family of tools that has ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What is to be done.
+    pub text: String,
+    /// `pending`, `in_progress` or `completed`.
+    pub status: String,
+    /// The same in words for while it is being done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+}

@@ -1,0 +1,147 @@
+//! Turns: what happens between a message and its result.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weir_wire::{MessageId, ToolUseId, TurnId};
+
+use super::ModelCost;
+
+/// A turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Its number.
+    pub id: TurnId,
+    /// Who asked for it.
+    pub cause: TurnCause,
+    /// The messages that it answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<MessageId>,
+    /// How far it is.
+    pub state: TurnState,
+    /// When it began, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<i64>,
+    /// Its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<TurnResult>,
+    /// What it cost, sub-agents included; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The same by model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelCost>,
+}
+
+/// Who asked for a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum TurnCause {
+    /// A message of ours.
+    Message,
+    /// Presumably a message: what was sent is not known here, as when a recorded output is replayed.
+    Presumed,
+    /// Nobody: a background task ended, or the CLI woke up by itself.
+    Unasked {
+        /// The CLI's word for it, such as `task-notification`.
+        origin: Option<String>,
+    },
+}
+
+/// How far a turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnState {
+    /// At work.
+    Running,
+    /// It has a result.
+    Succeeded,
+    /// Its result is an error.
+    Failed,
+    /// It was interrupted.
+    Interrupted,
+    /// The result was empty and answers nothing, as after some resumes.
+    Empty,
+    /// There was text, but a result never came.
+    Degraded,
+    /// Nothing came of it: the CLI ended.
+    Lost,
+}
+
+/// The result of a turn.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnResult {
+    /// `success` also where the API failed.
+    pub subtype: String,
+    /// Whether the turn failed, whatever the subtype says.
+    pub is_error: bool,
+    /// The answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// Why it ended, such as `completed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminal_reason: Option<String>,
+    /// Why the model stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    /// The HTTP status of the API error that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_error_status: Option<u64>,
+    /// Rounds with the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_turns: Option<u64>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// How long the API took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_api_ms: Option<u64>,
+    /// Tokens of the main loop, without sub-agents.
+    pub usage: TurnUsage,
+    /// Tool calls that were not allowed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denials: Vec<Denial>,
+    /// The answer in the form that was asked for.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub structured_output: Value,
+}
+
+/// Tokens of a turn's main loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnUsage {
+    /// Tokens read that were in no cache.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// Tokens read from the cache.
+    pub cache_read_input_tokens: u64,
+    /// Tokens read and put into the cache.
+    pub cache_creation_input_tokens: u64,
+}
+
+/// A tool call that was not allowed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The tool.
+    pub tool_name: String,
+    /// The call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<ToolUseId>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub tool_input: Value,
+}
+
+impl TurnState {
+    /// Whether the turn did not come to a good end.
+    pub fn is_error(self) -> bool {
+        matches!(
+            self,
+            Self::Failed | Self::Interrupted | Self::Degraded | Self::Lost
+        )
+    }
+}

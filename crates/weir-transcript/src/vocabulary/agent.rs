@@ -1,0 +1,367 @@
+//! The `agent` vocabulary: `agent-message-start`, `agent-text-delta` and so on.
+
+use serde::Serialize;
+use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
+
+use super::{Milestone, Milestones};
+use crate::view::{
+    AgentProgress, AgentState, Change, Denial, ModelCost, Output, RequestKind, RequestState, Todo,
+    ToolDetail, ToolState, TurnCause, TurnState, TurnUsage, View,
+};
+
+/// An event of the `agent` vocabulary.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgentEvent {
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: AgentEventKind,
+    /// The session, once it is known.
+    pub session_id: Option<SessionId>,
+    /// The turn that it belongs to.
+    pub turn_id: Option<TurnId>,
+    /// The sub-agent that it belongs to, by the tool call that started it; none for the main agent.
+    pub parent_tool_use_id: Option<ToolUseId>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type")]
+#[non_exhaustive]
+pub enum AgentEventKind {
+    /// A turn begins.
+    #[serde(rename = "agent-message-start")]
+    MessageStart {
+        /// The model.
+        model: Option<String>,
+        /// Who asked for the turn.
+        cause: TurnCause,
+        /// The messages that it answers, as far as is known.
+        messages: Vec<MessageId>,
+    },
+    /// The model says something.
+    #[serde(rename = "agent-text-delta")]
+    TextDelta {
+        /// What.
+        text: String,
+        /// Set where this takes the place of the text so far of its block.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        replaces: bool,
+    },
+    /// The model thinks something.
+    #[serde(rename = "agent-thinking-delta")]
+    ThinkingDelta {
+        /// What.
+        text: String,
+        /// Set where this takes the place of the text so far of its block.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        replaces: bool,
+    },
+    /// A tool is called.
+    #[serde(rename = "agent-tool-start")]
+    ToolStart {
+        /// The call.
+        tool_use_id: ToolUseId,
+        /// The tool.
+        name: String,
+        /// What it does, in a line.
+        title: String,
+        /// Its arguments.
+        input: OwnedJson,
+    },
+    /// A tool has ended.
+    #[serde(rename = "agent-tool-end")]
+    ToolEnd {
+        /// The call.
+        tool_use_id: ToolUseId,
+        /// The tool.
+        name: String,
+        /// How.
+        state: ToolState,
+        /// Whether it failed.
+        is_error: bool,
+        /// What it gave back.
+        output: Option<Output>,
+        /// What the tool's kind has to say besides.
+        detail: ToolDetail,
+        /// How long it took.
+        duration_ms: Option<u64>,
+    },
+    /// The user is asked, or the question was settled.
+    #[serde(rename = "agent-question")]
+    Question {
+        /// Names the request; the answer carries it.
+        request_id: RequestId,
+        /// The call that waits.
+        tool_use_id: Option<ToolUseId>,
+        /// The questions.
+        request: RequestKind,
+        /// Whether it still waits.
+        state: RequestState,
+    },
+    /// A permission is asked for, or was settled.
+    #[serde(rename = "agent-permission")]
+    Permission {
+        /// Names the request; the answer carries it.
+        request_id: RequestId,
+        /// The call that waits.
+        tool_use_id: Option<ToolUseId>,
+        /// What for.
+        request: RequestKind,
+        /// Whether it still waits.
+        state: RequestState,
+    },
+    /// The things to do have changed.
+    #[serde(rename = "agent-todos")]
+    Todos {
+        /// The whole list.
+        items: Vec<Todo>,
+    },
+    /// A sub-agent begins.
+    #[serde(rename = "agent-subagent-start")]
+    SubagentStart {
+        /// The call that started it, which is its name.
+        tool_use_id: ToolUseId,
+        /// What it is for.
+        description: String,
+        /// The kind of sub-agent.
+        agent_type: Option<String>,
+        /// Whether the conversation goes on beside it.
+        background: bool,
+    },
+    /// A sub-agent has ended.
+    #[serde(rename = "agent-subagent-end")]
+    SubagentEnd {
+        /// The call that started it.
+        tool_use_id: ToolUseId,
+        /// How.
+        state: AgentState,
+        /// What came of it.
+        summary: Option<String>,
+        /// What it has used.
+        progress: AgentProgress,
+    },
+    /// Something went wrong.
+    #[serde(rename = "agent-error")]
+    Error {
+        /// What.
+        message: String,
+    },
+    /// A turn has ended.
+    #[serde(rename = "agent-message-end")]
+    MessageEnd {
+        /// How.
+        state: TurnState,
+        /// The result's subtype, if there was a result.
+        subtype: Option<String>,
+        /// Whether it failed.
+        is_error: bool,
+        /// The answer.
+        text: Option<String>,
+        /// The messages that it answered.
+        messages: Vec<MessageId>,
+        /// Rounds with the model.
+        num_turns: Option<u64>,
+        /// How long it took.
+        duration_ms: Option<u64>,
+        /// Tokens of the main loop.
+        usage: Option<TurnUsage>,
+        /// What the turn cost; null where that is not known.
+        cost_usd: Option<f64>,
+        /// The same by model.
+        models: Vec<ModelCost>,
+        /// Tool calls that were not allowed.
+        permission_denials: Vec<Denial>,
+    },
+}
+
+impl AgentEvent {
+    /// The event's name, such as `agent-text-delta`.
+    pub fn name(&self) -> &'static str {
+        match &self.kind {
+            AgentEventKind::MessageStart { .. } => "agent-message-start",
+            AgentEventKind::TextDelta { .. } => "agent-text-delta",
+            AgentEventKind::ThinkingDelta { .. } => "agent-thinking-delta",
+            AgentEventKind::ToolStart { .. } => "agent-tool-start",
+            AgentEventKind::ToolEnd { .. } => "agent-tool-end",
+            AgentEventKind::Question { .. } => "agent-question",
+            AgentEventKind::Permission { .. } => "agent-permission",
+            AgentEventKind::Todos { .. } => "agent-todos",
+            AgentEventKind::SubagentStart { .. } => "agent-subagent-start",
+            AgentEventKind::SubagentEnd { .. } => "agent-subagent-end",
+            AgentEventKind::Error { .. } => "agent-error",
+            AgentEventKind::MessageEnd { .. } => "agent-message-end",
+        }
+    }
+}
+
+/// Makes `agent` events from changes.
+///
+/// ```
+/// use weir_transcript::{AgentVocabulary, Fold, FoldOptions};
+/// use weir_wire::Decoder;
+///
+/// let (mut decoder, mut fold) = (Decoder::new(), Fold::new(FoldOptions::default()));
+/// let mut vocabulary = AgentVocabulary::default();
+/// let mut names = Vec::new();
+/// let line = br#"{"type":"assistant","message":{"content":[{"type":"text","text":"Hi"}]}}"#;
+/// fold.line(&decoder.decode(line), &mut |view, change| {
+///     vocabulary.translate(view, change, &mut |event| names.push(event.name()));
+/// });
+/// assert_eq!(names, ["agent-message-start", "agent-text-delta"]);
+/// ```
+#[derive(Debug, Default)]
+pub struct AgentVocabulary {
+    milestones: Milestones,
+}
+
+impl AgentVocabulary {
+    /// Tells the events in a change. The view is as it is after it.
+    pub fn translate(&mut self, view: &View, change: &Change<'_>, tell: &mut dyn FnMut(AgentEvent)) {
+        self.milestones.tell(view, change, &mut |milestone| {
+            if let Some(event) = event(view, &milestone) {
+                tell(event);
+            }
+        });
+    }
+}
+
+fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
+    let (turn_id, parent_tool_use_id, kind) = match milestone {
+        Milestone::TurnStarted(turn) => {
+            let kind = AgentEventKind::MessageStart {
+                model: view.session.model.clone(),
+                cause: turn.cause.clone(),
+                messages: turn.messages.clone(),
+            };
+            (Some(turn.id), None, kind)
+        }
+        Milestone::TurnEnded(turn) => {
+            let result = turn.result.as_ref();
+            let kind = AgentEventKind::MessageEnd {
+                state: turn.state,
+                subtype: result.map(|result| result.subtype.clone()),
+                is_error: turn.state.is_error(),
+                text: result.and_then(|result| result.text.clone()),
+                messages: turn.messages.clone(),
+                num_turns: result.and_then(|result| result.num_turns),
+                duration_ms: result.and_then(|result| result.duration_ms),
+                usage: result.map(|result| result.usage),
+                cost_usd: turn.cost_usd,
+                models: turn.models.clone(),
+                permission_denials: result.map(|result| result.denials.clone()).unwrap_or_default(),
+            };
+            (Some(turn.id), None, kind)
+        }
+        Milestone::Text {
+            entry,
+            text,
+            replaces,
+        } => {
+            let kind = AgentEventKind::TextDelta {
+                text: (*text).to_owned(),
+                replaces: *replaces,
+            };
+            (entry.turn, entry.parent.clone(), kind)
+        }
+        Milestone::Thinking {
+            entry,
+            text,
+            replaces,
+        } => {
+            let kind = AgentEventKind::ThinkingDelta {
+                text: (*text).to_owned(),
+                replaces: *replaces,
+            };
+            (entry.turn, entry.parent.clone(), kind)
+        }
+        Milestone::ToolStarted { entry, tool } => {
+            let kind = AgentEventKind::ToolStart {
+                tool_use_id: tool.id.clone(),
+                name: tool.name.clone(),
+                title: tool.title.clone(),
+                input: tool.input.clone(),
+            };
+            (entry.turn, entry.parent.clone(), kind)
+        }
+        Milestone::ToolEnded { entry, tool } => {
+            let kind = AgentEventKind::ToolEnd {
+                tool_use_id: tool.id.clone(),
+                name: tool.name.clone(),
+                state: tool.state,
+                is_error: tool.state != ToolState::Succeeded,
+                output: tool.output.clone(),
+                detail: tool.detail.clone(),
+                duration_ms: tool.duration_ms,
+            };
+            (entry.turn, entry.parent.clone(), kind)
+        }
+        Milestone::Request(request) => {
+            let (request_id, tool_use_id) = (request.id.clone(), request.tool.clone());
+            let (kind, state) = (request.kind.clone(), request.state.clone());
+            let event = match &request.kind {
+                RequestKind::Question { .. } => AgentEventKind::Question {
+                    request_id,
+                    tool_use_id,
+                    request: kind,
+                    state,
+                },
+                _ => AgentEventKind::Permission {
+                    request_id,
+                    tool_use_id,
+                    request: kind,
+                    state,
+                },
+            };
+            (request.turn, request.parent.clone(), event)
+        }
+        Milestone::Todos(list) => (
+            view.turns.last().map(|turn| turn.id),
+            list.agent.clone(),
+            AgentEventKind::Todos {
+                items: list.items.clone(),
+            },
+        ),
+        Milestone::AgentStarted(agent) => {
+            let kind = AgentEventKind::SubagentStart {
+                tool_use_id: agent.id.clone(),
+                description: agent.description.clone(),
+                agent_type: agent.agent_type.clone(),
+                background: agent.background,
+            };
+            (agent.turn, agent.parent.clone(), kind)
+        }
+        Milestone::AgentEnded(agent) => {
+            let kind = AgentEventKind::SubagentEnd {
+                tool_use_id: agent.id.clone(),
+                state: agent.state,
+                summary: agent.summary.clone(),
+                progress: agent.progress.clone(),
+            };
+            (agent.turn, agent.parent.clone(), kind)
+        }
+        Milestone::Error { entry, turn, message } => {
+            let parent = entry.and_then(|entry| entry.parent.clone());
+            (
+                *turn,
+                parent,
+                AgentEventKind::Error {
+                    message: message.clone(),
+                },
+            )
+        }
+        Milestone::Notice { entry, notice } => (
+            entry.turn,
+            entry.parent.clone(),
+            AgentEventKind::Error {
+                message: notice.error_message()?,
+            },
+        ),
+        Milestone::Session(_) | Milestone::Ended => return None,
+    };
+    Some(AgentEvent {
+        kind,
+        session_id: view.session.id.clone(),
+        turn_id,
+        parent_tool_use_id,
+    })
+}

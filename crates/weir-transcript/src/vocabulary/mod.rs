@@ -1,0 +1,12 @@
+//! The normalised vocabularies: streams of small events for programs that do not want a view.
+//!
+//! Both are made from the fold's changes, by way of [`milestones`], so they agree with each other and with the
+//! view about what happened.
+
+mod agent;
+mod classic;
+mod milestones;
+
+pub use agent::{AgentEvent, AgentEventKind, AgentVocabulary};
+pub use classic::{ClassicEvent, ClassicVocabulary};
+pub(crate) use milestones::{Milestone, Milestones};

@@ -1,0 +1,38 @@
+//! The stream-json protocol of the Claude Code CLI: framing, tolerant decoding and encoding, without IO.
+//!
+//! ```
+//! use weir_wire::{Body, Content, ContentBlock, Decoder, Framer, Message};
+//!
+//! let mut framer = Framer::new();
+//! let mut decoder = Decoder::new();
+//! framer.push(b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"Hello\"}]}}\n");
+//! while let Some(frame) = framer.next_frame() {
+//!     let line = decoder.decode_frame(frame);
+//!     if let Body::Known(Message::Assistant(message)) = line.body {
+//!         let Content::Blocks(blocks) = message.message.content else { continue };
+//!         for block in blocks {
+//!             if let ContentBlock::Text(block) = block {
+//!                 assert_eq!(block.text, "Hello");
+//!             }
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! This crate knows no runtime, no file and no clock.
+
+mod decode;
+mod frame;
+mod id;
+mod json;
+pub mod message;
+mod send;
+mod tool;
+
+pub use decode::{Body, Decoder, Line, Source, describe};
+pub use frame::{Frame, Framer};
+pub use id::{ApiMessageId, IdRef, MessageId, RequestId, SessionId, TaskId, ToolUseId, TurnId};
+pub use json::{Elements, JsonFault, JsonKind, Members, OwnedJson, OwnedText, RawJson, Text};
+pub use message::*;
+pub use send::*;
+pub use tool::*;

@@ -1,0 +1,167 @@
+//! The control protocol as the CLI speaks it: what it asks us, and how it answers us.
+
+use crate::decode::object::{Field, Problems, wire_struct};
+use crate::id::{IdRef, RequestId, ToolUseId};
+use crate::json::{Node, RawJson, Text};
+
+wire_struct! {
+    /// The CLI asks for something and waits for the answer. Every request gets one.
+    ControlRequestMessage {
+        /// Names the request; the answer carries it.
+        required request_id: IdRef<'a, RequestId> = "request_id",
+        /// What it asks for.
+        required request: ControlRequest<'a> = "request",
+    }
+}
+
+/// What the CLI asks for.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum ControlRequest<'a> {
+    /// May this tool be used? Also how a question for the user arrives.
+    CanUseTool(Box<CanUseTool<'a>>),
+    /// A hook that we registered is due.
+    HookCallback(HookCallback<'a>),
+    /// A message for an MCP server that lives in our process.
+    McpMessage(McpMessage<'a>),
+    /// An MCP server wants something from the user.
+    Elicitation(Elicitation<'a>),
+    /// Something that this version of Weir does not know. It still gets an answer: an error.
+    Unknown {
+        /// Its `subtype`, if it has one.
+        subtype: Option<Text<'a>>,
+        /// The request.
+        json: RawJson<'a>,
+    },
+}
+
+impl Default for ControlRequest<'_> {
+    fn default() -> Self {
+        Self::Unknown {
+            subtype: None,
+            json: RawJson::default(),
+        }
+    }
+}
+
+impl<'a> Field<'a> for ControlRequest<'a> {
+    fn decode(node: Node<'a, '_>, problems: &mut Problems) -> Option<Self> {
+        let subtype = node.get("subtype").and_then(|subtype| subtype.text());
+        let name = subtype.map(|subtype| subtype.to_str());
+        match name.as_deref() {
+            Some("can_use_tool") => Field::decode(node, problems).map(Self::CanUseTool),
+            Some("hook_callback") => Field::decode(node, problems).map(Self::HookCallback),
+            Some("mcp_message") => Field::decode(node, problems).map(Self::McpMessage),
+            Some("elicitation") => Field::decode(node, problems).map(Self::Elicitation),
+            _ => Some(Self::Unknown {
+                subtype,
+                json: node.raw(),
+            }),
+        }
+    }
+}
+
+wire_struct! {
+    /// May this tool be used?
+    CanUseTool {
+        /// The tool.
+        required tool_name: Text<'a> = "tool_name",
+        /// Its arguments.
+        required input: RawJson<'a> = "input",
+        /// The call. Old versions leave it out.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// Rules that would let it pass from now on.
+        list permission_suggestions: Vec<RawJson<'a>> = "permission_suggestions",
+        /// Set where only a person can answer: a question, a plan.
+        optional requires_user_interaction: bool = "requires_user_interaction",
+        /// What the call is about, in a few words.
+        optional description: Text<'a> = "description",
+        /// The tool's name for people.
+        optional display_name: Text<'a> = "display_name",
+        /// A headline for the request.
+        optional title: Text<'a> = "title",
+        /// The path outside the allowed folders.
+        optional blocked_path: Text<'a> = "blocked_path",
+        /// Why it is asked at all.
+        optional decision_reason: Text<'a> = "decision_reason",
+        /// The sub-agent that asks, by the CLI's own name.
+        optional agent_id: Text<'a> = "agent_id",
+    }
+}
+
+wire_struct! {
+    /// A hook that we registered in `initialize` is due.
+    HookCallback {
+        /// The name under which we registered it.
+        required callback_id: Text<'a> = "callback_id",
+        /// What the hook gets to see.
+        required input: RawJson<'a> = "input",
+        /// The tool call that it is about.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+    }
+}
+
+wire_struct! {
+    /// A message for an MCP server that lives in our process.
+    McpMessage {
+        /// The server.
+        required server_name: Text<'a> = "server_name",
+        /// The JSON-RPC message.
+        required message: RawJson<'a> = "message",
+    }
+}
+
+wire_struct! {
+    /// An MCP server wants something from the user.
+    Elicitation {
+        /// The server.
+        required mcp_server_name: Text<'a> = "mcp_server_name",
+        /// What it says.
+        required message: Text<'a> = "message",
+        /// `form` or `url`.
+        optional mode: Text<'a> = "mode",
+        /// Where to go, for `url`.
+        optional url: Text<'a> = "url",
+        /// The shape of the answer, for `form`.
+        optional requested_schema: RawJson<'a> = "requested_schema",
+    }
+}
+
+wire_struct! {
+    /// The CLI answers a control request of ours.
+    ControlResponseMessage {
+        /// The answer.
+        required response: ControlResponse<'a> = "response",
+    }
+}
+
+wire_struct! {
+    /// An answer to a control request of ours.
+    ControlResponse {
+        /// `success` or `error`.
+        required subtype: Text<'a> = "subtype",
+        /// The request that this answers.
+        required request_id: IdRef<'a, RequestId> = "request_id",
+        /// What was asked for.
+        optional response: RawJson<'a> = "response",
+        /// Why it could not be done.
+        optional error: Text<'a> = "error",
+        /// Requests of the CLI that still wait for an answer.
+        list pending_permission_requests: Vec<RawJson<'a>> = "pending_permission_requests",
+    }
+}
+
+impl ControlResponse<'_> {
+    /// Whether the request was carried out.
+    pub fn is_success(&self) -> bool {
+        self.subtype == "success"
+    }
+}
+
+wire_struct! {
+    /// The CLI no longer wants an answer to a request.
+    ControlCancelMessage {
+        /// The request.
+        required request_id: IdRef<'a, RequestId> = "request_id",
+    }
+}

@@ -1,0 +1,165 @@
+//! The lines that the CLI writes, as types.
+//!
+//! They mirror the CLI and nothing else: a view of a conversation is made from them in `weir-transcript`.
+//! Everything is borrowed from the line. Strings are unescaped when they are read; what Weir has no field for
+//! is in each struct's `source`.
+
+mod content;
+mod control;
+mod conversation;
+mod event;
+mod result;
+mod stream;
+mod system;
+mod usage;
+
+pub use content::{
+    Content, ContentBlock, MediaBlock, MediaSource, RedactedThinkingBlock, ServerToolResultBlock,
+    ServerToolUseBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock,
+};
+pub use control::{
+    CanUseTool, ControlCancelMessage, ControlRequest, ControlRequestMessage, ControlResponse,
+    ControlResponseMessage, Elicitation, HookCallback, McpMessage,
+};
+pub use conversation::{ApiMessage, AssistantMessage, ToolResultMeta, UserMessage};
+pub use event::{
+    ActiveGoalMessage, AuthStatusMessage, CommandLifecycleMessage, CommandState, ConversationResetMessage,
+    KeepAliveMessage, PromptSuggestionMessage, RateLimitInfo, RateLimitMessage, RateLimitStatus,
+    ToolProgressMessage, ToolUseSummaryMessage,
+};
+pub use result::{PermissionDenial, ResultMessage, ResultText, TurnOrigin};
+pub use stream::{
+    BlockDelta, BlockStart, BlockStop, Delta, MessageDelta, MessageStart, StopDelta, StreamError,
+    StreamEvent, StreamEventMessage,
+};
+pub use system::{
+    ApiRetryMessage, BackgroundTask, BackgroundTasksChangedMessage, CommandsChangedMessage,
+    CompactBoundaryMessage, CompactMetadata, ControlRequestProgressMessage, FilesPersistedMessage,
+    HookMessage, InformationalMessage, InitMessage, LocalCommandOutputMessage, McpServer,
+    MemoryRecallMessage, ModelRefusalFallbackMessage, NotificationMessage, PermissionDeniedMessage,
+    PluginInstallMessage, SessionStateChangedMessage, SessionTitleChangedMessage, StatusMessage,
+    SystemMessage, TaskNotificationMessage, TaskPatch, TaskProgressMessage, TaskStartedMessage, TaskStatus,
+    TaskUpdatedMessage, TaskUsage, ThinkingTokensMessage,
+};
+pub use usage::{ModelUsage, Usage};
+
+use crate::decode::object::{Field, Problems};
+use crate::id::{IdRef, SessionId};
+use crate::json::{Node, RawJson};
+
+/// Declares the enum of all lines together with the list of their types.
+macro_rules! messages {
+    ($( $(#[$doc:meta])* $variant:ident($type:ident) = $name:literal, )*) => {
+        /// A line of the protocol, decoded.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum Message<'a> {
+            /// What happens around the conversation.
+            System(SystemMessage<'a>),
+            /// The end of a turn.
+            Result(Box<ResultMessage<'a>>),
+            $( $(#[$doc])* $variant($type<'a>), )*
+        }
+
+        impl<'a> Message<'a> {
+            /// Every top-level type that has a Rust type of its own.
+            pub const TYPES: &'static [&'static str] = &["system", "result", $($name),*];
+
+            /// Nothing where the type (or a system line's subtype) is unknown, or where nothing could be read.
+            pub(crate) fn read(
+                name: &str,
+                subtype: Option<&str>,
+                node: Node<'a, '_>,
+                problems: &mut Problems,
+            ) -> Option<Self> {
+                match name {
+                    "system" => SystemMessage::read(subtype?, node, problems).map(Self::System),
+                    "result" => Field::decode(node, problems).map(Self::Result),
+                    $( $name => Field::decode(node, problems).map(Self::$variant), )*
+                    _ => None,
+                }
+            }
+
+            /// The `type` as it stands in the line.
+            pub fn type_name(&self) -> &'static str {
+                match self {
+                    Self::System(_) => "system",
+                    Self::Result(_) => "result",
+                    $( Self::$variant(_) => $name, )*
+                }
+            }
+
+            /// The line as it came.
+            pub fn json(&self) -> RawJson<'a> {
+                match self {
+                    Self::System(message) => message.json(),
+                    Self::Result(message) => message.source.json(),
+                    $( Self::$variant(message) => message.source.json(), )*
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    /// A message of the model, or a part of one.
+    Assistant(AssistantMessage) = "assistant",
+    /// Tool results, prompts of sub-agents, echoes of what we sent.
+    User(UserMessage) = "user",
+    /// A message of the model while it is being written.
+    StreamEvent(StreamEventMessage) = "stream_event",
+    /// The CLI asks for something.
+    ControlRequest(ControlRequestMessage) = "control_request",
+    /// The CLI answers us.
+    ControlResponse(ControlResponseMessage) = "control_response",
+    /// The CLI no longer wants an answer.
+    ControlCancel(ControlCancelMessage) = "control_cancel_request",
+    /// What has become of a message that we sent.
+    CommandLifecycle(CommandLifecycleMessage) = "command_lifecycle",
+    /// How much of the account's allowance is used.
+    RateLimit(RateLimitMessage) = "rate_limit_event",
+    /// A tool is still running.
+    ToolProgress(ToolProgressMessage) = "tool_progress",
+    /// What a run of tool calls came to.
+    ToolUseSummary(ToolUseSummaryMessage) = "tool_use_summary",
+    /// The CLI logs in.
+    AuthStatus(AuthStatusMessage) = "auth_status",
+    /// Nothing.
+    KeepAlive(KeepAliveMessage) = "keep_alive",
+    /// What the user may want to say next.
+    PromptSuggestion(PromptSuggestionMessage) = "prompt_suggestion",
+    /// The conversation starts over.
+    ConversationReset(ConversationResetMessage) = "conversation_reset",
+    /// What the session is working towards.
+    ActiveGoal(ActiveGoalMessage) = "active_goal",
+}
+
+impl<'a> Message<'a> {
+    /// The session that the line belongs to, where it says so.
+    pub fn session_id(&self) -> Option<IdRef<'a, SessionId>> {
+        match self {
+            Self::System(message) => message.session_id(),
+            Self::Result(message) => message.session_id,
+            Self::Assistant(message) => message.session_id,
+            Self::User(message) => message.session_id,
+            Self::StreamEvent(message) => message.session_id,
+            Self::CommandLifecycle(message) => message.session_id,
+            Self::RateLimit(message) => message.session_id,
+            Self::ToolProgress(message) => message.session_id,
+            Self::ToolUseSummary(message) => message.session_id,
+            Self::AuthStatus(message) => message.session_id,
+            Self::KeepAlive(message) => message.session_id,
+            Self::PromptSuggestion(message) => message.session_id,
+            Self::ConversationReset(message) => message.session_id,
+            Self::ActiveGoal(message) => message.session_id,
+            Self::ControlRequest(_) | Self::ControlResponse(_) | Self::ControlCancel(_) => None,
+        }
+    }
+}
+
+/// Gives the line as it came, unknown members included.
+impl serde::Serialize for Message<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().serialize(serializer)
+    }
+}

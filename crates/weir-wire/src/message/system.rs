@@ -1,0 +1,540 @@
+//! `system` lines: what happens around the conversation.
+
+use crate::decode::object::{Field, Problems, open_enum, wire_struct};
+use crate::id::{IdRef, MessageId, RequestId, SessionId, TaskId, ToolUseId};
+use crate::json::{Node, RawJson, Text};
+
+/// Declares the enum of system messages together with the list of its subtypes.
+macro_rules! system_messages {
+    ($( $(#[$doc:meta])* $variant:ident($type:ident) = $subtype:literal, )*) => {
+        /// A `system` line, by its subtype.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum SystemMessage<'a> {
+            $( $(#[$doc])* $variant(Box<$type<'a>>), )*
+        }
+
+        impl<'a> SystemMessage<'a> {
+            /// Every subtype that has a type of its own.
+            pub const SUBTYPES: &'static [&'static str] = &[$($subtype),*];
+
+            /// Nothing where the subtype is unknown or the line does not fit it at all.
+            pub(crate) fn read(subtype: &str, node: Node<'a, '_>, problems: &mut Problems) -> Option<Self> {
+                match subtype {
+                    $( $subtype => Field::decode(node, problems).map(Self::$variant), )*
+                    _ => None,
+                }
+            }
+
+            /// The subtype as it stands in the line.
+            pub fn subtype(&self) -> &'static str {
+                match self {
+                    $( Self::$variant(_) => $subtype, )*
+                }
+            }
+
+            /// The session that the line belongs to.
+            pub fn session_id(&self) -> Option<IdRef<'a, SessionId>> {
+                match self {
+                    $( Self::$variant(message) => message.session_id, )*
+                }
+            }
+
+            /// The line as it came.
+            pub fn json(&self) -> RawJson<'a> {
+                match self {
+                    $( Self::$variant(message) => message.source.json(), )*
+                }
+            }
+        }
+    };
+}
+
+system_messages! {
+    /// A turn begins.
+    Init(InitMessage) = "init",
+    /// What the CLI is doing, or a change of mode.
+    Status(StatusMessage) = "status",
+    /// A hook begins.
+    HookStarted(HookMessage) = "hook_started",
+    /// A hook has printed something.
+    HookProgress(HookMessage) = "hook_progress",
+    /// A hook has ended.
+    HookResponse(HookMessage) = "hook_response",
+    /// A sub-agent or a background command begins.
+    TaskStarted(TaskStartedMessage) = "task_started",
+    /// How far it is.
+    TaskProgress(TaskProgressMessage) = "task_progress",
+    /// Its state changes.
+    TaskUpdated(TaskUpdatedMessage) = "task_updated",
+    /// It has ended.
+    TaskNotification(TaskNotificationMessage) = "task_notification",
+    /// What runs in the background now.
+    BackgroundTasksChanged(BackgroundTasksChangedMessage) = "background_tasks_changed",
+    /// A tool was denied without asking anybody.
+    PermissionDenied(PermissionDeniedMessage) = "permission_denied",
+    /// The API failed and will be tried again.
+    ApiRetry(ApiRetryMessage) = "api_retry",
+    /// How long the model has been thinking, in tokens.
+    ThinkingTokens(ThinkingTokensMessage) = "thinking_tokens",
+    /// The session has a new title.
+    SessionTitleChanged(SessionTitleChangedMessage) = "session_title_changed",
+    /// The history was replaced by a summary.
+    CompactBoundary(CompactBoundaryMessage) = "compact_boundary",
+    /// What a slash command printed.
+    LocalCommandOutput(LocalCommandOutputMessage) = "local_command_output",
+    /// Something to tell the user.
+    Informational(InformationalMessage) = "informational",
+    /// Something to show the user for a while.
+    Notification(NotificationMessage) = "notification",
+    /// Idle, running, or waiting for a person.
+    SessionStateChanged(SessionStateChangedMessage) = "session_state_changed",
+    /// Files were stored.
+    FilesPersisted(FilesPersistedMessage) = "files_persisted",
+    /// Memories were read.
+    MemoryRecall(MemoryRecallMessage) = "memory_recall",
+    /// There are other slash commands now.
+    CommandsChanged(CommandsChangedMessage) = "commands_changed",
+    /// A plugin is being installed.
+    PluginInstall(PluginInstallMessage) = "plugin_install",
+    /// A control request of ours takes long.
+    ControlRequestProgress(ControlRequestProgressMessage) = "control_request_progress",
+    /// The model refused, and another one takes over.
+    ModelRefusalFallback(ModelRefusalFallbackMessage) = "model_refusal_fallback",
+}
+
+wire_struct! {
+    /// A turn begins. The id in here is the truth about which session this is.
+    InitMessage {
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+        /// Where the CLI works.
+        optional cwd: Text<'a> = "cwd",
+        /// The model.
+        optional model: Text<'a> = "model",
+        /// The CLI's version.
+        optional claude_code_version: Text<'a> = "claude_code_version",
+        /// Who pays: where the key comes from.
+        optional api_key_source: Text<'a> = "apiKeySource",
+        /// What is allowed without asking.
+        optional permission_mode: Text<'a> = "permissionMode",
+        /// The tools that the model has.
+        list tools: Vec<Text<'a>> = "tools",
+        /// The MCP servers and how they are.
+        list mcp_servers: Vec<McpServer<'a>> = "mcp_servers",
+        /// The slash commands that work.
+        list slash_commands: Vec<Text<'a>> = "slash_commands",
+        /// The sub-agents that can be started.
+        list agents: Vec<Text<'a>> = "agents",
+        /// The skills that can be used.
+        list skills: Vec<Text<'a>> = "skills",
+        /// The plugins that are loaded.
+        list plugins: Vec<RawJson<'a>> = "plugins",
+        /// What this version can do, for hosts to ask about.
+        list capabilities: Vec<Text<'a>> = "capabilities",
+        /// How answers are written.
+        optional output_style: Text<'a> = "output_style",
+        /// The messages that this turn answers.
+        list user_message_uuids: Vec<IdRef<'a, MessageId>> = "user_message_uuids",
+        /// This line's own id.
+        optional uuid: Text<'a> = "uuid",
+    }
+}
+
+wire_struct! {
+    /// An MCP server and how it is.
+    McpServer {
+        /// Its name.
+        required name: Text<'a> = "name",
+        /// `connected`, `failed`, `needs-auth`, `pending` and the like.
+        required status: Text<'a> = "status",
+    }
+}
+
+wire_struct! {
+    /// What the CLI is doing, or a change of mode.
+    StatusMessage {
+        /// `requesting`, `compacting`, or null for nothing special.
+        optional status: Text<'a> = "status",
+        /// The permission mode from now on.
+        optional permission_mode: Text<'a> = "permissionMode",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// A hook begins, prints, or ends.
+    HookMessage {
+        /// Names the run of the hook.
+        required hook_id: Text<'a> = "hook_id",
+        /// The hook, such as `PreToolUse:Bash`.
+        optional hook_name: Text<'a> = "hook_name",
+        /// The event, such as `PreToolUse`.
+        optional hook_event: Text<'a> = "hook_event",
+        /// What it printed, all together.
+        optional output: Text<'a> = "output",
+        /// What it printed on its standard output.
+        optional stdout: Text<'a> = "stdout",
+        /// What it printed on its standard error.
+        optional stderr: Text<'a> = "stderr",
+        /// How it exited.
+        optional exit_code: i64 = "exit_code",
+        /// `success`, `error` or `cancelled`.
+        optional outcome: Text<'a> = "outcome",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// A sub-agent or a background command begins.
+    TaskStartedMessage {
+        /// The task.
+        required task_id: IdRef<'a, TaskId> = "task_id",
+        /// The tool call that started it.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// What it is for.
+        optional description: Text<'a> = "description",
+        /// The kind of sub-agent.
+        optional subagent_type: Text<'a> = "subagent_type",
+        /// Whether the conversation goes on beside it.
+        optional is_backgrounded: bool = "is_backgrounded",
+        /// One for a sub-agent of the main agent, two for its sub-agents.
+        optional spawn_depth: u64 = "spawn_depth",
+        /// `local_agent`, `local_bash` and the like.
+        optional task_type: Text<'a> = "task_type",
+        /// What it was asked.
+        optional prompt: Text<'a> = "prompt",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// How far a task is.
+    TaskProgressMessage {
+        /// The task.
+        required task_id: IdRef<'a, TaskId> = "task_id",
+        /// The tool call that started it.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// What it does now.
+        optional description: Text<'a> = "description",
+        /// What it has used.
+        optional usage: TaskUsage<'a> = "usage",
+        /// The tool that it used last.
+        optional last_tool_name: Text<'a> = "last_tool_name",
+        /// What it has found out so far.
+        optional summary: Text<'a> = "summary",
+        /// The kind of sub-agent.
+        optional subagent_type: Text<'a> = "subagent_type",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// What a task has used.
+    TaskUsage {
+        /// Tokens of all kinds.
+        optional total_tokens: u64 = "total_tokens",
+        /// Tool calls.
+        optional tool_uses: u64 = "tool_uses",
+        /// Time.
+        optional duration_ms: u64 = "duration_ms",
+    }
+}
+
+wire_struct! {
+    /// A task's state changes.
+    TaskUpdatedMessage {
+        /// The task.
+        required task_id: IdRef<'a, TaskId> = "task_id",
+        /// What changes.
+        required patch: TaskPatch<'a> = "patch",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// What changes about a task.
+    TaskPatch {
+        /// Its state.
+        optional status: TaskStatus<'a> = "status",
+        /// What it is for.
+        optional description: Text<'a> = "description",
+        /// When it ended, in milliseconds since 1970.
+        optional end_time: u64 = "end_time",
+        /// Why it failed.
+        optional error: Text<'a> = "error",
+        /// Whether the conversation goes on beside it.
+        optional is_backgrounded: bool = "is_backgrounded",
+    }
+}
+
+open_enum! {
+    /// The state of a task.
+    TaskStatus {
+        /// Not begun.
+        Pending = "pending",
+        /// At work.
+        Running = "running",
+        /// Done.
+        Completed = "completed",
+        /// Given up.
+        Failed = "failed",
+        /// Ended from outside.
+        Killed = "killed",
+        /// Ended from outside, in notifications.
+        Stopped = "stopped",
+        /// Held.
+        Paused = "paused",
+    }
+}
+
+wire_struct! {
+    /// A task has ended.
+    TaskNotificationMessage {
+        /// The task.
+        required task_id: IdRef<'a, TaskId> = "task_id",
+        /// The tool call that started it.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// How it ended.
+        required status: TaskStatus<'a> = "status",
+        /// What came of it.
+        optional summary: Text<'a> = "summary",
+        /// Where all of its output is.
+        optional output_file: Text<'a> = "output_file",
+        /// What it has used.
+        optional usage: TaskUsage<'a> = "usage",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// What runs in the background now. While this is not empty the conversation is not finished.
+    BackgroundTasksChangedMessage {
+        /// The tasks.
+        required tasks: Vec<BackgroundTask<'a>> = "tasks",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// A task in the background.
+    BackgroundTask {
+        /// The task.
+        required task_id: IdRef<'a, TaskId> = "task_id",
+        /// `local_agent`, `local_bash` and the like.
+        optional task_type: Text<'a> = "task_type",
+        /// The kind of sub-agent.
+        optional subagent_type: Text<'a> = "subagent_type",
+        /// What it is for.
+        optional description: Text<'a> = "description",
+    }
+}
+
+wire_struct! {
+    /// A tool was denied without asking anybody.
+    PermissionDeniedMessage {
+        /// The tool.
+        required tool_name: Text<'a> = "tool_name",
+        /// The call.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// What the model is told.
+        optional message: Text<'a> = "message",
+        /// Why it was denied.
+        optional decision_reason: Text<'a> = "decision_reason",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// The API failed and will be tried again.
+    ApiRetryMessage {
+        /// Which try comes next, from one.
+        required attempt: u64 = "attempt",
+        /// How many tries there are.
+        optional max_retries: u64 = "max_retries",
+        /// How long it waits before.
+        optional retry_delay_ms: u64 = "retry_delay_ms",
+        /// The HTTP status; null where there was no answer.
+        optional error_status: u64 = "error_status",
+        /// The error in a word, such as `overloaded`.
+        optional error: Text<'a> = "error",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// How long the model has been thinking.
+    ThinkingTokensMessage {
+        /// Tokens so far.
+        optional estimated_tokens: u64 = "estimated_tokens",
+        /// Tokens since the last such line.
+        optional estimated_tokens_delta: u64 = "estimated_tokens_delta",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// The session has a new title.
+    SessionTitleChangedMessage {
+        /// The title.
+        optional title: Text<'a> = "title",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// The history was replaced by a summary.
+    CompactBoundaryMessage {
+        /// How it came about.
+        optional compact_metadata: CompactMetadata<'a> = "compact_metadata",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// How a compaction came about.
+    CompactMetadata {
+        /// `manual` or `auto`.
+        optional trigger: Text<'a> = "trigger",
+        /// Tokens before.
+        optional pre_tokens: u64 = "pre_tokens",
+        /// Tokens after.
+        optional post_tokens: u64 = "post_tokens",
+        /// How long it took.
+        optional duration_ms: u64 = "duration_ms",
+    }
+}
+
+wire_struct! {
+    /// What a slash command printed.
+    LocalCommandOutputMessage {
+        /// The text.
+        required content: Text<'a> = "content",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// Something to tell the user.
+    InformationalMessage {
+        /// The text.
+        required content: Text<'a> = "content",
+        /// `info`, `notice`, `suggestion` or `warning`.
+        optional level: Text<'a> = "level",
+        /// The tool call that it is about.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// Something to show the user for a while.
+    NotificationMessage {
+        /// Names the notification, so that it can be replaced.
+        optional key: Text<'a> = "key",
+        /// The text.
+        required text: Text<'a> = "text",
+        /// `low`, `medium`, `high` or `immediate`.
+        optional priority: Text<'a> = "priority",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// Idle, running, or waiting for a person.
+    SessionStateChangedMessage {
+        /// `idle`, `running` or `requires_action`.
+        required state: Text<'a> = "state",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// Files were stored.
+    FilesPersistedMessage {
+        /// The files.
+        list files: Vec<RawJson<'a>> = "files",
+        /// Those that could not be stored.
+        list failed: Vec<RawJson<'a>> = "failed",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// Memories were read.
+    MemoryRecallMessage {
+        /// `select` or `synthesize`.
+        optional mode: Text<'a> = "mode",
+        /// The memories.
+        list memories: Vec<RawJson<'a>> = "memories",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// There are other slash commands now.
+    CommandsChangedMessage {
+        /// The commands.
+        list commands: Vec<RawJson<'a>> = "commands",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// A plugin is being installed.
+    PluginInstallMessage {
+        /// `started`, `installed`, `failed` or `completed`.
+        required status: Text<'a> = "status",
+        /// The plugin.
+        optional name: Text<'a> = "name",
+        /// Why it failed.
+        optional error: Text<'a> = "error",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// A control request of ours takes long.
+    ControlRequestProgressMessage {
+        /// The request.
+        required request_id: IdRef<'a, RequestId> = "request_id",
+        /// `started` or `api_retry`.
+        optional status: Text<'a> = "status",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}
+
+wire_struct! {
+    /// The model refused, and another one takes over.
+    ModelRefusalFallbackMessage {
+        /// The model that refused.
+        optional original_model: Text<'a> = "original_model",
+        /// The model that takes over.
+        optional fallback_model: Text<'a> = "fallback_model",
+        /// What to tell the user.
+        optional content: Text<'a> = "content",
+        /// The session.
+        optional session_id: IdRef<'a, SessionId> = "session_id",
+    }
+}

@@ -1,0 +1,84 @@
+//! Messages for the model.
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use crate::id::{MessageId, SessionId, ToolUseId};
+
+/// A message for the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutgoingMessage {
+    /// What it says.
+    pub content: OutgoingContent,
+    /// Our id for it: results say by it which messages they answer.
+    pub uuid: Option<MessageId>,
+    /// The session; `default` is sent where none is known yet.
+    pub session_id: Option<SessionId>,
+    /// The tool call that it belongs to; none for an ordinary message.
+    pub parent_tool_use_id: Option<ToolUseId>,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OutgoingContent {
+    /// Text alone.
+    Text(String),
+    /// Text and pictures, in order.
+    Blocks(Vec<OutgoingBlock>),
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutgoingBlock {
+    /// Text.
+    Text(String),
+    /// A picture.
+    Image {
+        /// Such as `image/png`.
+        media_type: String,
+        /// The bytes of the file.
+        data: Vec<u8>,
+    },
+}
+
+impl OutgoingMessage {
+    /// A message of text alone.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: OutgoingContent::Text(text.into()),
+            uuid: None,
+            session_id: None,
+            parent_tool_use_id: None,
+        }
+    }
+
+    /// Always the full form: every version takes it, and some programs that speak the protocol take no other.
+    pub(super) fn to_value(&self) -> Value {
+        let content = match &self.content {
+            OutgoingContent::Text(text) => json!(text),
+            OutgoingContent::Blocks(blocks) => blocks.iter().map(OutgoingBlock::to_value).collect(),
+        };
+        let mut line = json!({
+            "type": "user",
+            "message": {"role": "user", "content": content},
+            "session_id": self.session_id.as_ref().map_or("default", SessionId::as_str),
+            "parent_tool_use_id": self.parent_tool_use_id,
+        });
+        if let (Some(uuid), Some(line)) = (&self.uuid, line.as_object_mut()) {
+            line.insert("uuid".into(), json!(uuid));
+        }
+        line
+    }
+}
+
+impl OutgoingBlock {
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Text(text) => json!({"type": "text", "text": text}),
+            Self::Image { media_type, data } => {
+                let data = base64::engine::general_purpose::STANDARD.encode(data);
+                json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}})
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Installs the pinned development tools into a cache outside the source tree.
+#
+#   scripts/setup-tools.sh                     all tools
+#   scripts/setup-tools.sh cargo-fuzz …        only the named ones
+#   scripts/setup-tools.sh --bin-dir           print where the executables are, install nothing
+#
+# The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir. Every version has a folder of
+# its own and appears there only when complete; tools/bin links to the versions pinned here.
+set -euo pipefail
+
+# Prints "<version> <name of the executable>", or fails for a tool that is not known.
+pinned() {
+    case "$1" in
+        cargo-deny)    echo "0.20.2 cargo-deny" ;;
+        cargo-machete) echo "0.9.2 cargo-machete" ;;
+        typos-cli)     echo "1.52.0 typos" ;;
+        cargo-fuzz)    echo "0.13.2 cargo-fuzz" ;;
+        *) return 1 ;;
+    esac
+}
+all_tools=(cargo-machete typos-cli cargo-fuzz cargo-deny)
+
+if [[ -n "${WEIR_CACHE:-}" ]]; then
+    cache=$WEIR_CACHE
+else
+    cache=${XDG_CACHE_HOME:-${HOME:?set HOME or WEIR_CACHE}/.cache}/weir
+fi
+tools=$cache/tools
+
+if [[ "${1:-}" == --bin-dir ]]; then
+    echo "$tools/bin"
+    exit 0
+fi
+
+scratch=
+cleanup() { if [[ -n "$scratch" ]]; then rm -rf "$scratch"; fi; }
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Builds one tool in a scratch folder, then moves the finished result into place.
+install_tool() {
+    local name=$1 version=$2 executable=$3 started=$SECONDS
+    local home=$tools/$name-$version
+
+    if [[ -x "$home/bin/$executable" ]]; then
+        echo "setup-tools: $name $version is present"
+    else
+        echo "setup-tools: building $name $version from crates.io (once per version; may take minutes)"
+        scratch=$(mktemp -d "$tools/build.XXXXXX")
+        CARGO_TARGET_DIR=$scratch/target cargo install --locked --root "$scratch/root" --version "=$version" "$name"
+        rm -rf "$home"
+        mv "$scratch/root" "$home"
+        cleanup
+        scratch=
+        echo "setup-tools: installed $name $version in $((SECONDS - started)) s"
+    fi
+    ln -sfn "../$name-$version/bin/$executable" "$tools/bin/$executable"
+}
+
+if [[ $# -eq 0 ]]; then
+    set -- "${all_tools[@]}"
+fi
+
+for name in "$@"; do
+    if ! pinned "$name" >/dev/null; then
+        echo "setup-tools: unknown tool '$name'; known: ${all_tools[*]}" >&2
+        exit 2
+    fi
+done
+
+mkdir -p "$tools/bin"
+for name in "$@"; do
+    read -r version executable < <(pinned "$name")
+    install_tool "$name" "$version" "$executable"
+done
