@@ -231,7 +231,7 @@ impl Fold {
                 let tools = summary
                     .preceding_tool_use_ids
                     .iter()
-                    .map(|id| id.to_id())
+                    .map(weir_wire::IdRef::to_id)
                     .collect();
                 self.add_notice(
                     Notice::ToolSummary {
@@ -242,7 +242,7 @@ impl Fold {
                 );
             }
             Message::AuthStatus(status) => {
-                let lines: Vec<_> = status.output.iter().map(|line| line.to_str()).collect();
+                let lines: Vec<_> = status.output.iter().map(weir_wire::Text::to_str).collect();
                 let error = status.error.map(|error| error.to_str().into_owned());
                 self.add_notice(
                     Notice::Login {
@@ -334,6 +334,10 @@ impl Fold {
     }
 
     /// The one way in which the view changes.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "every caller makes a change to give it away"
+    )]
     fn emit(&mut self, change: Change<'_>, sink: &mut Sink<'_>) {
         self.view.apply(&change);
         sink(&self.view, &change);

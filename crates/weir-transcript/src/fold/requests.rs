@@ -53,7 +53,7 @@ impl Fold {
                 suggestions: ask
                     .permission_suggestions
                     .iter()
-                    .map(|rule| rule.to_value())
+                    .map(weir_wire::RawJson::to_value)
                     .collect(),
             },
         };

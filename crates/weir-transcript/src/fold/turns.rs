@@ -136,7 +136,7 @@ impl Fold {
 
     pub(super) fn result(&mut self, line: &ResultMessage<'_>, sink: &mut Sink<'_>) {
         self.learn_session_id(line, sink);
-        let said: Vec<MessageId> = line.user_message_uuids.iter().map(|id| id.to_id()).collect();
+        let said: Vec<MessageId> = line.user_message_uuids.iter().map(IdRef::to_id).collect();
         let (id, interrupted) = self.turn_of_result(&said, sink);
         let result = turn_result(line);
         let state = turn_state(line, &result, interrupted);
@@ -259,6 +259,10 @@ impl Fold {
     pub(super) fn stream_ended(&mut self, sink: &mut Sink<'_>) {
         self.break_off_streams(sink);
         self.cancel_requests(sink);
+        for entry in std::mem::take(&mut self.open_tools) {
+            self.settle_tool_as(entry, ToolState::Unknown, sink);
+        }
+        self.forget_running_agents(sink);
         for turn in std::mem::take(&mut self.turns.open) {
             let has_text = self.view.entries.iter().rev().any(|entry| {
                 entry.turn == Some(turn.id)
@@ -272,10 +276,6 @@ impl Fold {
             };
             self.update_turn(turn.id, sink, |turn| turn.state = state);
         }
-        for entry in std::mem::take(&mut self.open_tools) {
-            self.settle_tool_as(entry, ToolState::Unknown, sink);
-        }
-        self.forget_running_agents(sink);
         self.lose_messages(sink);
         if !self.view.tasks.is_empty() {
             self.emit(Change::Tasks { tasks: Vec::new() }, sink);
@@ -317,7 +317,7 @@ fn turn_result(line: &ResultMessage<'_>) -> TurnResult {
     TurnResult {
         subtype: line.subtype.to_str().into(),
         is_error: line.is_error == Some(true),
-        text: line.result.as_ref().map(|text| text.to_text()),
+        text: line.result.as_ref().map(weir_wire::ResultText::to_text),
         errors: line.errors.iter().map(|error| error.to_str().into()).collect(),
         terminal_reason: owned(line.terminal_reason),
         stop_reason: owned(line.stop_reason),

@@ -166,7 +166,7 @@ impl<'a> Source<'a> {
         let known = self.known;
         self.json
             .members()
-            .filter(move |(key, _)| !known.iter().any(|name| *key == **name))
+            .filter(move |(key, _)| !known.iter().any(|name| key.is(name)))
     }
 }
 
@@ -225,7 +225,7 @@ macro_rules! wire_struct {
                 for child in node.children() {
                     let key = child.key();
                     $(
-                        if key == *$key {
+                        if key.is($key) {
                             seen.$field = true;
                             $crate::decode::object::wire_field_decode!($mode out $field $key child problems);
                             continue;
@@ -315,7 +315,7 @@ macro_rules! open_enum {
                 problems: &mut $crate::decode::object::Problems,
             ) -> Option<Self> {
                 let text = <$crate::json::Text<'a> as $crate::decode::object::Field<'a>>::decode(node, problems)?;
-                $( if text == *$text { return Some(Self::$variant); } )*
+                $( if text.is($text) { return Some(Self::$variant); } )*
                 Some(Self::Other(text))
             }
         }

@@ -308,6 +308,6 @@ impl<'a, 'i> Node<'a, 'i> {
 
     /// The member with this key; of repeated keys the last, as in JavaScript.
     pub(crate) fn get(&self, key: &str) -> Option<Node<'a, 'i>> {
-        self.children().filter(|child| child.key() == *key).last()
+        self.children().filter(|child| child.key().is(key)).last()
     }
 }

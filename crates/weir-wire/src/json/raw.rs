@@ -182,7 +182,7 @@ impl<'a> RawJson<'a> {
     /// The member with this key; of repeated keys the last, as in JavaScript.
     pub fn get(&self, key: &str) -> Option<RawJson<'a>> {
         self.members()
-            .filter(|(name, _)| *name == *key)
+            .filter(|(name, _)| name.is(key))
             .last()
             .map(|(_, value)| value)
     }

@@ -40,6 +40,16 @@ impl<'a> Text<'a> {
         self.raw.is_empty()
     }
 
+    /// Whether the string is this one, for names: without a thought for bytes that are not UTF-8, of which no
+    /// name has any.
+    #[inline]
+    pub(crate) fn is(&self, name: &str) -> bool {
+        if self.escaped {
+            return self.to_str() == name;
+        }
+        self.raw == name.as_bytes()
+    }
+
     /// The string. Borrowed where there is nothing to unescape.
     #[inline]
     pub fn to_str(&self) -> Cow<'a, str> {
@@ -297,13 +307,8 @@ fn unicode_escape(raw: &[u8], at: usize) -> (char, usize) {
 }
 
 impl PartialEq<str> for Text<'_> {
-    #[inline]
     fn eq(&self, other: &str) -> bool {
-        if self.escaped {
-            self.to_str() == other
-        } else {
-            self.raw == other.as_bytes()
-        }
+        self.is(other) || (std::str::from_utf8(self.raw).is_err() && self.to_str() == other)
     }
 }
 
@@ -315,11 +320,7 @@ impl PartialEq<&str> for Text<'_> {
 
 impl PartialEq for Text<'_> {
     fn eq(&self, other: &Self) -> bool {
-        if self.escaped || other.escaped {
-            self.to_str() == other.to_str()
-        } else {
-            self.raw == other.raw
-        }
+        (self.raw == other.raw && self.escaped == other.escaped) || self.to_str() == other.to_str()
     }
 }
 

@@ -223,8 +223,9 @@ impl HostAnswer {
     /// Every question needs an answer, and only questions that were asked can have one.
     pub fn questions(input: RawJson<'_>, answers: &QuestionAnswers) -> Result<Self, AnswerError> {
         let mut updated_input = input.to_value();
-        let asked: Vec<String> = updated_input["questions"]
-            .as_array()
+        let asked: Vec<String> = updated_input
+            .get("questions")
+            .and_then(Value::as_array)
             .into_iter()
             .flatten()
             .filter_map(|question| Some(question.get("question")?.as_str()?.to_owned()))

@@ -4,7 +4,7 @@
 //! again.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::json::RawJson;
 
@@ -148,7 +148,7 @@ input! {
         /// What it is for, in a few words.
         description: String,
         /// Milliseconds until it is ended.
-        timeout: f64,
+        timeout: Number,
         /// Whether the conversation goes on beside it.
         run_in_background: bool,
     }
@@ -161,9 +161,9 @@ input! {
         file_path: String,
         ;
         /// The first line to read.
-        offset: f64,
+        offset: Number,
         /// How many lines to read.
-        limit: f64,
+        limit: Number,
     }
 }
 
@@ -262,7 +262,7 @@ input! {
         /// Whether upper and lower case are the same.
         ignore_case: bool = "-i",
         /// How many results at the most.
-        head_limit: f64,
+        head_limit: Number,
     }
 }
 

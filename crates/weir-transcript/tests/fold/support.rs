@@ -1,10 +1,5 @@
 //! Shared by the tests: the recorded streams, and a view written down in a form that a person can review.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot read its fixtures should stop"
-)]
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +7,7 @@ use weir_transcript::{Change, Entry, EntryBody, Fold, FoldOptions, HostEvent, To
 use weir_wire::{Decoder, Framer, ToolUseId};
 
 /// Every recorded output: version, name and path, in order.
-pub fn captures() -> Vec<(String, String, PathBuf)> {
+pub(crate) fn captures() -> Vec<(String, String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/captures");
     let mut found = Vec::new();
     for version in std::fs::read_dir(root).unwrap() {
@@ -34,7 +29,7 @@ pub fn captures() -> Vec<(String, String, PathBuf)> {
 }
 
 /// Folds bytes that come in chunks of this size, and gives the changes as well.
-pub fn fold_bytes(bytes: &[u8], chunk: usize) -> (View, Vec<Change<'static>>) {
+pub(crate) fn fold_bytes(bytes: &[u8], chunk: usize) -> (View, Vec<Change<'static>>) {
     let (mut framer, mut decoder) = (Framer::new(), Decoder::new());
     let mut fold = Fold::new(FoldOptions::default());
     let mut changes = Vec::new();
@@ -51,13 +46,131 @@ pub fn fold_bytes(bytes: &[u8], chunk: usize) -> (View, Vec<Change<'static>>) {
     (fold.into_view(), changes)
 }
 
-/// Folds lines that are given as text.
-pub fn fold_lines(lines: &[&str]) -> View {
-    fold_bytes(lines.join("\n").as_bytes(), usize::MAX).0
+/// A conversation that a test writes line by line.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    decoder: Decoder,
+    pub(crate) fold: Fold,
+    pub(crate) changes: Vec<Change<'static>>,
+}
+
+impl Conversation {
+    pub(crate) fn new() -> Self {
+        Self::with_options(FoldOptions::default())
+    }
+
+    pub(crate) fn with_options(options: FoldOptions) -> Self {
+        Self {
+            decoder: Decoder::new(),
+            fold: Fold::new(options),
+            changes: Vec::new(),
+        }
+    }
+
+    /// The CLI writes a line.
+    pub(crate) fn line(&mut self, line: &str) -> &mut Self {
+        let changes = self.fold.line_changes(&self.decoder.decode(line.as_bytes()));
+        self.changes.extend(changes);
+        self
+    }
+
+    /// The CLI writes a line, given as JSON.
+    pub(crate) fn json(&mut self, line: &serde_json::Value) -> &mut Self {
+        self.line(&line.to_string())
+    }
+
+    pub(crate) fn host(&mut self, event: &HostEvent) -> &mut Self {
+        let changes = self.fold.host_changes(event);
+        self.changes.extend(changes);
+        self
+    }
+
+    pub(crate) fn init(&mut self) -> &mut Self {
+        self.line(r#"{"type":"system","subtype":"init","session_id":"s1","model":"m","tools":[]}"#)
+    }
+
+    /// The main agent says something, whole.
+    pub(crate) fn says(&mut self, message: &str, text: &str) -> &mut Self {
+        let block = serde_json::json!({"type": "text", "text": text});
+        self.json(&serde_json::json!({"type": "assistant", "message": {"id": message, "content": [block]}}))
+    }
+
+    /// An agent (the main one for none) calls a tool.
+    pub(crate) fn calls(
+        &mut self,
+        agent: Option<&str>,
+        tool: &str,
+        name: &str,
+        input: &serde_json::Value,
+    ) -> &mut Self {
+        let block = serde_json::json!({"type": "tool_use", "id": tool, "name": name, "input": input});
+        let message = serde_json::json!({"id": format!("msg_of_{tool}"), "content": [block]});
+        self.json(&serde_json::json!({"type": "assistant", "message": message, "parent_tool_use_id": agent}))
+    }
+
+    /// A tool gives something back.
+    pub(crate) fn returns(&mut self, agent: Option<&str>, tool: &str, output: &str) -> &mut Self {
+        let block = serde_json::json!({"type": "tool_result", "tool_use_id": tool, "content": output});
+        self.json(&serde_json::json!({"type": "user", "message": {"content": [block]}, "parent_tool_use_id": agent}))
+    }
+
+    /// A turn ends well.
+    pub(crate) fn result(&mut self, text: &str) -> &mut Self {
+        self.json(&serde_json::json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": text}))
+    }
+
+    /// The host sends a message.
+    pub(crate) fn sends(&mut self, id: &str, text: &str) -> &mut Self {
+        self.host(&HostEvent::MessageQueued {
+            message: id.into(),
+            text: text.into(),
+            images: 0,
+        });
+        self.host(&HostEvent::MessageSent { message: id.into() })
+    }
+
+    pub(crate) fn exits(&mut self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> &mut Self {
+        self.host(&HostEvent::ProcessExited {
+            code,
+            signal,
+            stderr: stderr.into(),
+        })
+    }
+
+    /// The view; and the changes so far lead to it, which is checked each time.
+    pub(crate) fn view(&self) -> &View {
+        let mut built = View::default();
+        for change in &self.changes {
+            built.apply(change);
+        }
+        assert_eq!(&built, self.fold.view(), "the changes do not lead to the view");
+        self.fold.view()
+    }
+
+    pub(crate) fn tool(&self, id: &str) -> &weir_transcript::ToolCall {
+        self.view()
+            .tools()
+            .find(|(_, tool)| tool.id.as_str() == id)
+            .unwrap()
+            .1
+    }
+
+    /// All texts of an agent, in order.
+    pub(crate) fn texts(&self, agent: Option<&str>) -> Vec<String> {
+        let agent = agent.map(ToolUseId::from);
+        let texts = self
+            .view()
+            .entries_of(agent.as_ref())
+            .filter_map(|entry| match &entry.body {
+                EntryBody::Text(text) => Some(text.text.clone()),
+                _ => None,
+            });
+        texts.collect()
+    }
 }
 
 /// A view as text: what each agent said and did, then the rest.
-pub fn outline(view: &View) -> String {
+pub(crate) fn outline(view: &View) -> String {
     let mut out = String::new();
     let session = &view.session;
     let words = |text: &Option<String>| text.clone().unwrap_or_else(|| "?".into());

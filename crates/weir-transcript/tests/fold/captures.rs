@@ -1,8 +1,6 @@
 //! Every recorded stream of the real CLI folds to a snapshot that a person has reviewed.
 
-mod support;
-
-use support::{captures, fold_bytes, outline};
+use crate::support::{captures, fold_bytes, outline};
 use weir_transcript::View;
 
 #[test]

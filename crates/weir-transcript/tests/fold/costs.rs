@@ -1,0 +1,109 @@
+//! Money is counted once.
+
+use serde_json::{Value, json};
+use weir_transcript::HostEvent;
+
+use crate::support::Conversation;
+
+/// A result with a total and tokens of one model, as older versions write it.
+fn old_result(total: f64, input: u64, turn_input: u64) -> Value {
+    json!({
+        "type": "result", "subtype": "success", "result": "x", "num_turns": 1, "total_cost_usd": total,
+        "usage": {"input_tokens": turn_input, "output_tokens": 0},
+        "modelUsage": {"m": {"inputTokens": input, "outputTokens": 0, "costUSD": total}},
+    })
+}
+
+fn costs(talk: &Conversation) -> Vec<Option<f64>> {
+    talk.view().turns.iter().map(|turn| turn.cost_usd).collect()
+}
+
+#[test]
+fn a_turn_costs_the_difference_of_the_totals() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .json(&old_result(0.25, 100, 100))
+        .init()
+        .json(&old_result(1.0, 400, 300))
+        .init()
+        .json(&old_result(1.0, 400, 0));
+    assert_eq!(costs(&talk), [Some(0.25), Some(0.75), Some(0.0)]);
+    let cost = &talk.view().cost;
+    assert_eq!(
+        (cost.usd, cost.reported_usd, cost.resets),
+        (Some(1.0), Some(1.0), 0)
+    );
+    assert_eq!((cost.models[0].input_tokens, cost.models[0].usd), (400, 1.0));
+    assert_eq!(talk.view().turns[1].models[0].input_tokens, 300);
+}
+
+#[test]
+fn a_lower_total_has_started_over() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .json(&old_result(1.0, 400, 400))
+        .init()
+        .json(&old_result(0.5, 200, 200));
+    assert_eq!(costs(&talk), [Some(1.0), Some(0.5)]);
+    assert_eq!((talk.view().cost.usd, talk.view().cost.resets), (Some(1.5), 1));
+}
+
+#[test]
+fn sub_agents_are_in_it() {
+    let mut talk = Conversation::new();
+    // The main loop read 100 tokens, all models together 500.
+    talk.init().json(&old_result(0.7, 500, 100));
+    assert_eq!(talk.view().turns[0].models[0].input_tokens, 500);
+}
+
+#[test]
+fn an_unknown_cost_is_unknown_and_not_zero() {
+    let mut talk = Conversation::new();
+    talk.init().result("x");
+    assert_eq!((costs(&talk), talk.view().cost.usd), (vec![None], None));
+    talk.init().json(&old_result(0.5, 100, 100));
+    assert_eq!(talk.view().cost.usd, Some(0.5));
+}
+
+#[test]
+fn a_resumed_process_that_carries_the_total_on_is_charged_the_difference() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .json(&old_result(1.0, 400, 400))
+        .exits(Some(0), None, "")
+        .host(&HostEvent::ProcessStarted);
+    talk.init().json(&old_result(1.5, 600, 200));
+    assert_eq!(costs(&talk), [Some(1.0), Some(0.5)]);
+}
+
+#[test]
+fn a_resumed_process_that_starts_at_zero_is_charged_all() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .json(&old_result(1.0, 400, 400))
+        .exits(Some(0), None, "")
+        .host(&HostEvent::ProcessStarted);
+    talk.init().json(&old_result(1.5, 600, 600));
+    assert_eq!(costs(&talk), [Some(1.0), Some(1.5)]);
+}
+
+#[test]
+fn versions_that_say_what_is_new_are_believed_for_the_first_result() {
+    let mut talk = Conversation::new();
+    let mut resumed = old_result(5.0, 2000, 200);
+    resumed["model_usage_since_last_result"] =
+        json!({"m": {"inputTokens": 200, "outputTokens": 0, "costUSD": 0.5}});
+    talk.init().json(&resumed);
+    assert_eq!((costs(&talk), talk.view().cost.usd), (vec![Some(0.5)], Some(0.5)));
+    assert_eq!(talk.view().cost.reported_usd, Some(5.0));
+}
+
+#[test]
+fn an_interrupted_turn_that_reports_the_old_total_costs_nothing() {
+    let mut talk = Conversation::new();
+    talk.init().json(&old_result(1.0, 400, 400)).init();
+    let mut interrupted = old_result(1.0, 400, 0);
+    interrupted["subtype"] = json!("error_during_execution");
+    talk.json(&interrupted).init().json(&old_result(1.25, 500, 100));
+    assert_eq!(costs(&talk), [Some(1.0), Some(0.0), Some(0.25)]);
+}

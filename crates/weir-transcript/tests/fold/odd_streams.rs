@@ -1,0 +1,162 @@
+//! Streams that are not as they should be.
+
+use proptest::prelude::*;
+use weir_transcript::{
+    AgentVocabulary, EntryBody, Fold, FoldOptions, HostEvent, Oddities, UnknownReason, View,
+};
+use weir_wire::Decoder;
+
+use crate::support::{Conversation, captures};
+
+#[test]
+fn what_is_unknown_is_an_entry_and_is_counted() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .line(r#"{"type":"hologram","x":1}"#)
+        .line("[SandboxDebug] hello")
+        .line(r#"{"type":"result","subtype":7}"#);
+    talk.line(r#"{"type":"assistant","message":{"content":[{"type":"hologram"},{"type":"text"},{"type":"text","text":"fine"}]}}"#);
+    let reasons: Vec<_> = talk
+        .view()
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::Unknown(unknown) => Some(unknown.reason),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            UnknownReason::UnknownType,
+            UnknownReason::NotJson,
+            UnknownReason::Mismatch,
+            UnknownReason::UnknownBlock,
+            UnknownReason::BlockMismatch,
+        ]
+    );
+    let expected = Oddities {
+        unknown_types: 1,
+        mismatches: 1,
+        not_json: 1,
+        oversize: 0,
+        blocks: 2,
+    };
+    assert_eq!(talk.view().oddities, expected);
+    assert_eq!(talk.texts(None), ["fine"]);
+}
+
+#[test]
+fn a_result_in_a_new_shape_still_ends_the_turn() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .says("m", "hi")
+        .line(r#"{"type":"result","subtype":"success","duration_ms":"soon","result":"hi"}"#);
+    assert_eq!(talk.view().turns[0].state, weir_transcript::TurnState::Succeeded);
+    assert_eq!(talk.view().oddities.mismatches, 1);
+}
+
+#[test]
+fn api_retries_that_follow_each_other_are_one_entry() {
+    let mut talk = Conversation::new();
+    talk.init();
+    for attempt in 1..=5 {
+        talk.line(&format!(r#"{{"type":"system","subtype":"api_retry","attempt":{attempt},"max_retries":10,"error":"overloaded"}}"#));
+    }
+    assert_eq!(talk.view().entries.len(), 1);
+}
+
+#[test]
+fn rate_limits_are_told_when_they_change() {
+    let mut talk = Conversation::new();
+    let line = |status: &str| {
+        format!(
+            r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"{status}","resetsAt":1794726184,"rateLimitType":"five_hour","utilization":0.9}}}}"#
+        )
+    };
+    talk.init()
+        .line(&line("allowed"))
+        .line(&line("allowed_warning"))
+        .line(&line("allowed_warning"))
+        .line(&line("rejected"));
+    assert_eq!(talk.view().entries.len(), 2);
+    assert_eq!(
+        talk.view().rate_limit.as_ref().unwrap().resets_at,
+        Some(1_794_726_184)
+    );
+}
+
+/// All lines of the recordings, as a bag to draw from.
+fn recorded_lines() -> Vec<Vec<u8>> {
+    let mut lines = Vec::new();
+    for (_, _, path) in captures() {
+        let bytes = std::fs::read(path).unwrap();
+        lines.extend(
+            bytes
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.is_empty() && line.len() < 20_000)
+                .map(<[u8]>::to_vec),
+        );
+    }
+    lines
+}
+
+fn host_event(number: u8) -> HostEvent {
+    let id = format!("m{}", number % 5);
+    match number % 8 {
+        0 => HostEvent::MessageQueued {
+            message: id.as_str().into(),
+            text: "x".into(),
+            images: 0,
+        },
+        1 => HostEvent::MessageSent {
+            message: id.as_str().into(),
+        },
+        2 => HostEvent::MessageCancelled {
+            message: id.as_str().into(),
+        },
+        3 => HostEvent::Interrupted,
+        4 => HostEvent::ProcessStarted,
+        5 => HostEvent::ProcessExited {
+            code: Some(1),
+            signal: None,
+            stderr: String::new(),
+        },
+        6 => HostEvent::RecordingEnded,
+        _ => HostEvent::Stderr { text: "x".into() },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Lines of different conversations, shuffled and cut, with host events between them.
+    #[test]
+    fn any_order_of_lines_folds_without_panic_and_changes_lead_to_the_view(
+        picks in proptest::collection::vec((any::<prop::sample::Index>(), 0u8..40, any::<u8>()), 1..120),
+        keep in proptest::option::of(1usize..30),
+    ) {
+        let lines = recorded_lines();
+        let mut decoder = Decoder::new();
+        let mut fold = Fold::new(FoldOptions { keep_entries: keep, ..FoldOptions::default() });
+        let mut words = AgentVocabulary::default();
+        let mut built = View::default();
+        for (pick, what, byte) in picks {
+            let mut line = pick.get(&lines).clone();
+            let mut sink = |view: &View, change: &weir_transcript::Change<'_>| {
+                built.apply(change);
+                words.translate(view, change, &mut |event| { serde_json::to_string(&event).unwrap(); });
+            };
+            match what {
+                0 => fold.host(&host_event(byte), &mut sink),
+                1 => { line.truncate(line.len() / 2); fold.line(&decoder.decode(&line), &mut sink); }
+                2 => { let at = usize::from(byte) % line.len(); line[at] = byte; fold.line(&decoder.decode(&line), &mut sink); }
+                _ => fold.line(&decoder.decode(&line), &mut sink),
+            }
+        }
+        prop_assert_eq!(&built, fold.view());
+        if let Some(keep) = keep {
+            prop_assert!(fold.view().entries.len() <= keep + keep / 2 + 20);
+        }
+    }
+}

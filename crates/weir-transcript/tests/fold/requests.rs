@@ -1,0 +1,133 @@
+//! What the CLI asks a person.
+
+use serde_json::json;
+use weir_transcript::{HostEvent, RequestAnswer, RequestKind, RequestState, Status, ToolDetail, ToolState};
+
+use crate::support::Conversation;
+
+fn asks(talk: &mut Conversation, tool: &str, name: &str, input: &serde_json::Value) {
+    talk.calls(None, tool, name, input);
+    let request = json!({"subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": tool});
+    talk.json(&json!({"type": "control_request", "request_id": format!("r_{tool}"), "request": request}));
+}
+
+fn answer(talk: &mut Conversation, request: &str, answer: RequestAnswer, by: &str) {
+    talk.host(&HostEvent::RequestAnswered {
+        request: request.into(),
+        answer,
+        by: Some(by.into()),
+    });
+}
+
+#[test]
+fn a_tool_waits_runs_and_ends() {
+    let mut talk = Conversation::new();
+    asks(talk.init(), "t", "Bash", &json!({"command": "rm -r /tmp/x"}));
+    assert_eq!(talk.tool("t").state, ToolState::WaitingForPermission);
+    assert_eq!(talk.view().status, Status::WaitingForPerson);
+    answer(&mut talk, "r_t", RequestAnswer::Allow { answers: None }, "anna");
+    assert_eq!(talk.tool("t").state, ToolState::Running);
+    assert_eq!(talk.view().status, Status::Running);
+    talk.returns(None, "t", "gone");
+    assert_eq!(talk.tool("t").state, ToolState::Succeeded);
+    let state = &talk.view().requests[0].state;
+    assert_eq!(
+        *state,
+        RequestState::Allowed {
+            by: Some("anna".into()),
+            answers: None
+        }
+    );
+}
+
+#[test]
+fn the_first_answer_counts() {
+    let mut talk = Conversation::new();
+    asks(talk.init(), "t", "Bash", &json!({}));
+    answer(
+        &mut talk,
+        "r_t",
+        RequestAnswer::Deny { message: "no".into() },
+        "anna",
+    );
+    answer(&mut talk, "r_t", RequestAnswer::Allow { answers: None }, "ben");
+    assert!(
+        matches!(&talk.view().requests[0].state, RequestState::Denied { by: Some(by), .. } if by == "anna")
+    );
+    assert_eq!(talk.tool("t").state, ToolState::Denied);
+    talk.line(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"no","is_error":true}]}}"#);
+    assert_eq!(talk.tool("t").state, ToolState::Denied, "and not failed");
+}
+
+#[test]
+fn nobody_answers_in_time() {
+    let mut talk = Conversation::new();
+    asks(talk.init(), "t", "Bash", &json!({}));
+    talk.host(&HostEvent::RequestAnswered {
+        request: "r_t".into(),
+        answer: RequestAnswer::Expired,
+        by: None,
+    });
+    assert_eq!(talk.view().requests[0].state, RequestState::Expired);
+    assert_eq!(talk.tool("t").state, ToolState::Denied);
+}
+
+#[test]
+fn the_cli_takes_a_request_back() {
+    let mut talk = Conversation::new();
+    asks(talk.init(), "t", "Bash", &json!({}));
+    talk.line(r#"{"type":"control_cancel_request","request_id":"r_t"}"#);
+    assert_eq!(talk.view().requests[0].state, RequestState::Cancelled);
+    assert_eq!(talk.view().status, Status::Running);
+}
+
+#[test]
+fn a_question_has_its_choices_and_its_answers() {
+    let mut talk = Conversation::new();
+    let questions = json!([{"question": "Which?", "header": "W", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": false}]);
+    asks(
+        talk.init(),
+        "t",
+        "AskUserQuestion",
+        &json!({"questions": questions}),
+    );
+    let RequestKind::Question { questions, .. } = &talk.view().requests[0].kind else {
+        panic!()
+    };
+    assert_eq!(questions[0].options.as_ref().unwrap()[1].label, "B");
+    answer(
+        &mut talk,
+        "r_t",
+        RequestAnswer::Allow {
+            answers: Some(json!({"Which?": "B"})),
+        },
+        "anna",
+    );
+    let ToolDetail::Questions { answers, .. } = &talk.tool("t").detail else {
+        panic!()
+    };
+    assert_eq!(answers.as_ref().unwrap()["Which?"], "B");
+}
+
+#[test]
+fn a_plan_is_shown_also_where_only_the_call_has_it() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .calls(None, "t", "ExitPlanMode", &json!({"plan": "1. do it"}));
+    talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"ExitPlanMode","input":{},"tool_use_id":"t","requires_user_interaction":true}}"#);
+    assert!(
+        matches!(&talk.view().requests[0].kind, RequestKind::Plan { plan: Some(plan), .. } if plan == "1. do it")
+    );
+}
+
+#[test]
+fn a_request_without_a_known_call_is_a_request_all_the_same() {
+    let mut talk = Conversation::new();
+    talk.init().line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}"#);
+    assert_eq!(talk.view().requests.len(), 1);
+    talk.line(r#"{"type":"control_request","request_id":"e","request":{"subtype":"elicitation","mcp_server_name":"db","message":"Password?"}}"#);
+    assert!(matches!(
+        &talk.view().requests[1].kind,
+        RequestKind::Elicitation { .. }
+    ));
+}

@@ -1,0 +1,80 @@
+//! A bounded view stays bounded and stays right.
+
+use serde_json::json;
+use weir_transcript::{FoldOptions, ToolState};
+
+use crate::support::Conversation;
+
+fn bounded(keep: usize) -> Conversation {
+    Conversation::with_options(FoldOptions {
+        keep_entries: Some(keep),
+        ..FoldOptions::default()
+    })
+}
+
+#[test]
+fn one_endless_turn_takes_constant_memory() {
+    let mut talk = bounded(20);
+    talk.init();
+    for number in 0..2000 {
+        let tool = format!("t{number}");
+        talk.calls(None, &tool, "Write", &json!({"file_path": "/a", "content": "x"}))
+            .returns(None, &tool, "ok");
+        talk.calls(None, &format!("a{number}"), "Task", &json!({"prompt": "go"}))
+            .returns(None, &format!("a{number}"), "done");
+        talk.line("not JSON");
+        let view = talk.fold.view();
+        assert!(
+            view.entries.len() <= 50 && view.files.len() <= 50 && view.agents.len() <= 50,
+            "{number}"
+        );
+    }
+    let view = talk.view();
+    assert_eq!(view.dropped_entries + view.entries.len() as u64, 6000);
+    assert_eq!(view.turns.len(), 1);
+    assert_eq!(view.oddities.not_json, 2000);
+}
+
+#[test]
+fn many_turns_leave_only_the_last_ones() {
+    let mut talk = bounded(10);
+    for number in 0..200 {
+        talk.sends(&format!("m{number}"), "hello")
+            .init()
+            .says(&format!("a{number}"), "hi")
+            .result("hi");
+    }
+    assert!(talk.view().turns.len() < 30);
+    assert_eq!(talk.view().turns.last().unwrap().id.0, 200);
+}
+
+#[test]
+fn a_result_whose_call_was_dropped_is_still_told() {
+    let mut talk = bounded(4);
+    talk.init().calls(None, "old", "Bash", &json!({}));
+    for number in 0..100 {
+        talk.says(&format!("m{number}"), "text");
+    }
+    talk.returns(None, "old", "at last");
+    assert_eq!(talk.tool("old").state, ToolState::Succeeded);
+    talk.result("done");
+}
+
+#[test]
+fn agents_that_still_run_are_kept() {
+    let mut talk = bounded(4);
+    talk.init()
+        .calls(
+            None,
+            "a",
+            "Task",
+            &json!({"prompt": "go", "run_in_background": true}),
+        )
+        .returns(None, "a", "launched");
+    for number in 0..100 {
+        talk.says(&format!("m{number}"), "text");
+    }
+    assert_eq!(talk.view().agents.len(), 1);
+    talk.line(r#"{"type":"system","subtype":"task_notification","task_id":"x","tool_use_id":"a","status":"completed","summary":"ok"}"#);
+    assert_eq!(talk.view().agents[0].summary.as_deref(), Some("ok"));
+}

@@ -1,0 +1,222 @@
+//! Turns: which messages they answer, and how they end.
+
+use serde_json::json;
+use weir_transcript::{Delivery, EntryBody, HostEvent, Notice, Status, ToolState, TurnCause, TurnState};
+
+use crate::support::Conversation;
+
+fn deliveries(talk: &Conversation) -> Vec<(String, Delivery)> {
+    let messages = talk.view().entries.iter().filter_map(|entry| match &entry.body {
+        EntryBody::User(user) => Some((user.text.clone(), user.delivery)),
+        _ => None,
+    });
+    messages.collect()
+}
+
+#[test]
+fn without_ids_messages_are_answered_in_order() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").sends("b", "B");
+    assert_eq!(
+        deliveries(&talk),
+        [("A".into(), Delivery::Sent), ("B".into(), Delivery::Sent)]
+    );
+    talk.init();
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Started);
+    talk.says("m", "to A").result("to A");
+    assert_eq!(
+        deliveries(&talk),
+        [("A".into(), Delivery::Answered), ("B".into(), Delivery::Sent)]
+    );
+    talk.init().says("n", "to B").result("to B");
+    assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+    assert!(
+        talk.view()
+            .turns
+            .iter()
+            .all(|turn| turn.cause == TurnCause::Message && turn.messages.len() == 1)
+    );
+    assert_eq!(talk.view().status, Status::Idle);
+}
+
+#[test]
+fn a_result_says_by_ids_which_messages_it_answers() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").sends("b", "B").sends("c", "C").init();
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "num_turns": 1, "user_message_uuids": ["a", "c"]}));
+    let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(states, [Delivery::Answered, Delivery::Sent, Delivery::Answered]);
+    assert_eq!(talk.view().turns[0].messages.len(), 2);
+}
+
+#[test]
+fn a_turn_that_nobody_asked_for_is_nobodys_answer() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().says("m", "to A").result("to A");
+    talk.init()
+        .says("n", "the task has ended")
+        .result("the task has ended");
+    assert_eq!(talk.view().turns[1].cause, TurnCause::Unasked { origin: None });
+    // A message is sent while the CLI wakes up by itself: by order the turn would be its answer.
+    talk.sends("b", "B").init().says("o", "woke up");
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "woke up", "num_turns": 1, "origin": {"kind": "task-notification"}}));
+    assert_eq!(
+        talk.view().turns[2].cause,
+        TurnCause::Unasked {
+            origin: Some("task-notification".into())
+        }
+    );
+    assert_eq!(deliveries(&talk)[1].1, Delivery::Sent);
+    talk.init().says("p", "to B").result("to B");
+    assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+}
+
+#[test]
+fn an_empty_result_after_a_resume_answers_nobody() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init();
+    talk.json(
+        &json!({"type": "result", "subtype": "success", "result": "No response requested.", "num_turns": 0}),
+    );
+    assert_eq!(talk.view().turns[0].state, TurnState::Empty);
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Sent);
+    talk.init().says("m", "to A").result("to A");
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+}
+
+#[test]
+fn a_result_that_is_held_back_belongs_to_the_older_turn() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .says("m", "first")
+        .init()
+        .says("n", "second")
+        .result("first")
+        .result("second");
+    let texts: Vec<_> = talk
+        .view()
+        .turns
+        .iter()
+        .map(|turn| turn.result.clone().unwrap().text.unwrap())
+        .collect();
+    assert_eq!(texts, ["first", "second"]);
+    let turns: Vec<_> = talk
+        .view()
+        .entries
+        .iter()
+        .map(|entry| entry.turn.unwrap().0)
+        .collect();
+    assert_eq!(turns, [1, 2]);
+}
+
+#[test]
+fn is_error_counts_whatever_the_subtype_says() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .json(&json!({"type": "result", "subtype": "success", "is_error": true, "result": "API Error"}));
+    talk.init()
+        .json(&json!({"type": "result", "subtype": "error_max_turns", "is_error": false}));
+    assert!(
+        talk.view()
+            .turns
+            .iter()
+            .all(|turn| turn.state == TurnState::Failed)
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_turn_and_its_tools() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .calls(None, "t", "Bash", &json!({"command": "sleep 60"}))
+        .host(&HostEvent::Interrupted);
+    talk.json(
+        &json!({"type": "result", "subtype": "error_during_execution", "is_error": false, "num_turns": 1}),
+    );
+    assert_eq!(talk.view().turns[0].state, TurnState::Interrupted);
+    assert_eq!(talk.tool("t").state, ToolState::Interrupted);
+}
+
+#[test]
+fn when_the_cli_dies_everything_that_was_open_ends() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A")
+        .init()
+        .says("m", "working")
+        .calls(None, "t", "Task", &json!({"prompt": "go"}));
+    talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Task","input":{},"tool_use_id":"t"}}"#);
+    assert_eq!(talk.view().status, Status::WaitingForPerson);
+    talk.sends("b", "B");
+    talk.host(&HostEvent::MessageQueued {
+        message: "c".into(),
+        text: "C".into(),
+        images: 0,
+    });
+    talk.exits(None, Some(9), "out of memory");
+    let view = talk.view();
+    assert_eq!(view.status, Status::Ended);
+    assert_eq!(view.turns[0].state, TurnState::Degraded);
+    assert_eq!(talk.tool("t").state, ToolState::Unknown);
+    assert_eq!(view.agents[0].state, weir_transcript::AgentState::Unknown);
+    assert_eq!(view.requests[0].state, weir_transcript::RequestState::Cancelled);
+    let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(
+        states,
+        [Delivery::Indeterminate, Delivery::Indeterminate, Delivery::Queued]
+    );
+    let last = &view.entries.last().unwrap().body;
+    assert!(
+        matches!(last, EntryBody::Notice { notice: Notice::ProcessEnded { signal: Some(9), stderr, .. } } if stderr == "out of memory")
+    );
+}
+
+#[test]
+fn a_conversation_goes_on_in_a_new_process() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().exits(Some(1), None, "");
+    talk.host(&HostEvent::ProcessStarted);
+    assert_eq!(talk.view().turns[0].state, TurnState::Lost);
+    talk.sends("b", "B").init().says("m", "to B").result("to B");
+    assert_eq!(talk.view().status, Status::Idle);
+    assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+}
+
+#[test]
+fn lifecycle_lines_tell_what_became_of_a_message() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").sends("b", "B").init();
+    let lifecycle =
+        |id: &str, state: &str| json!({"type": "command_lifecycle", "command_uuid": id, "state": state});
+    talk.json(&lifecycle("a", "queued"))
+        .json(&lifecycle("a", "started"))
+        .json(&lifecycle("b", "cancelled"));
+    let states = |talk: &Conversation| {
+        deliveries(talk)
+            .into_iter()
+            .map(|(_, state)| state)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(states(&talk), [Delivery::Started, Delivery::Cancelled]);
+    talk.json(&lifecycle("a", "completed"));
+    assert_eq!(states(&talk), [Delivery::Answered, Delivery::Cancelled]);
+}
+
+#[test]
+fn while_something_runs_in_the_background_the_conversation_is_not_idle() {
+    let mut talk = Conversation::new();
+    talk.init().line(r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"x","task_type":"local_bash","description":"serve"}]}"#);
+    talk.result("started");
+    assert_eq!(talk.view().status, Status::Background);
+    talk.line(r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#);
+    assert_eq!(talk.view().status, Status::Idle);
+}
+
+#[test]
+fn another_session_id_is_marked() {
+    let mut talk = Conversation::new();
+    talk.init().result("x");
+    assert!(!talk.view().session.forked);
+    talk.line(r#"{"type":"system","subtype":"init","session_id":"s2"}"#);
+    assert!(talk.view().session.forked);
+    assert_eq!(talk.view().session.id.as_ref().unwrap().as_str(), "s2");
+}

@@ -1,0 +1,8 @@
+//! The wire crate from outside.
+
+#[cfg(test)]
+mod captures;
+#[cfg(test)]
+mod decode;
+#[cfg(test)]
+mod lessons;
