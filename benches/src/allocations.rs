@@ -10,10 +10,7 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-#[expect(
-    unsafe_code,
-    reason = "an allocator cannot be written without; every call is passed on as it is"
-)]
+#[expect(unsafe_code, reason = "an allocator cannot be written without; every call is passed on as it is")]
 // SAFETY: every call goes to the system's allocator with the arguments it came with.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

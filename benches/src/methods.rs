@@ -30,15 +30,8 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Read,
-        Self::Split,
-        Self::Value,
-        Self::Typed,
-        Self::Decode,
-        Self::Fold,
-        Self::Events,
-    ];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Read, Self::Split, Self::Value, Self::Typed, Self::Decode, Self::Fold, Self::Events];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -73,10 +66,7 @@ pub(crate) struct Counts {
 
 /// As `weir replay -o events` folds: with a bounded view.
 fn fold() -> Fold {
-    Fold::new(FoldOptions {
-        keep_entries: Some(256),
-        ..FoldOptions::default()
-    })
+    Fold::new(FoldOptions { keep_entries: Some(256), ..FoldOptions::default() })
 }
 
 /// Reads a stream to its end.

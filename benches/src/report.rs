@@ -16,7 +16,7 @@ pub(crate) fn print_line(text: &str) -> anyhow::Result<()> {
 /// Runs every method on every workload, several times in turn, and prints the best of each.
 pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     let rounds = if size == Size::Full { 5 } else { 1 };
-    for workload in Workload::ALL {
+    for workload in Workload::TABLES {
         let mut best: Vec<(Method, Measured)> = Vec::new();
         for _ in 0..rounds {
             for method in Method::ALL {
@@ -30,13 +30,22 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
         }
         print_workload(workload, size, &best)?;
     }
-    Ok(())
+    print_linearity(size, rounds)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the bench measures itself, in processes of its own"
-)]
+/// The same bytes in five lines and in one: a ratio of one is linear, of five quadratic.
+fn print_linearity(size: Size, rounds: usize) -> anyhow::Result<()> {
+    let mut best = [f64::INFINITY; 2];
+    for _ in 0..rounds {
+        for (best, workload) in best.iter_mut().zip([Workload::Long, Workload::Longest]) {
+            *best = best.min(run(workload, Method::Fold, size)?.cpu_seconds);
+        }
+    }
+    let [five, one] = best;
+    print_line(&format!("one line takes {:.2} × the CPU time of the same bytes in five lines", one / five))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the bench measures itself, in processes of its own")]
 fn run(workload: Workload, method: Method, size: Size) -> anyhow::Result<Measured> {
     let program = std::env::current_exe().context("this program has no path")?;
     let mut writer = Command::new(&program)
@@ -51,21 +60,12 @@ fn run(workload: Workload, method: Method, size: Size) -> anyhow::Result<Measure
         .output()
         .context("the reader cannot be started")?;
     let wrote = writer.wait()?;
-    ensure!(
-        wrote.success() && reader.status.success(),
-        "{} failed on {}",
-        method.name(),
-        workload.name()
-    );
+    ensure!(wrote.success() && reader.status.success(), "{} failed on {}", method.name(), workload.name());
     serde_json::from_slice(&reader.stdout).context("the reader's report cannot be read")
 }
 
 fn print_workload(workload: Workload, size: Size, best: &[(Method, Measured)]) -> anyhow::Result<()> {
-    let of = |wanted: Method| {
-        best.iter()
-            .find(|(method, _)| *method == wanted)
-            .map(|(_, measured)| measured)
-    };
+    let of = |wanted: Method| best.iter().find(|(method, _)| *method == wanted).map(|(_, measured)| measured);
     let lines = of(Method::Split).map_or(0, |measured| measured.lines);
     let bytes = of(Method::Split).map_or(0, |measured| measured.bytes);
     let typed = of(Method::Typed).map_or(f64::NAN, |measured| measured.cpu_seconds);
@@ -93,10 +93,7 @@ fn print_workload(workload: Workload, size: Size, best: &[(Method, Measured)]) -
     let longest = workload.longest_line(size);
     if longest > 0 {
         let peak = of(Method::Fold).map_or(0.0, |measured| measured.peak_rss_kb as f64 * 1024.0);
-        print_line(&format!(
-            "peak RSS of weir-fold is {:.2} × the longest line",
-            peak / longest as f64
-        ))?;
+        print_line(&format!("peak RSS of weir-fold is {:.2} × the longest line", peak / longest as f64))?;
     }
     Ok(())
 }

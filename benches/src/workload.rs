@@ -15,6 +15,10 @@ pub(crate) enum Workload {
     Mixed,
     /// A few lines of many megabytes.
     Huge,
+    /// As many bytes in five lines as in the one of `Longest`.
+    Long,
+    /// One line.
+    Longest,
 }
 
 /// How much of it.
@@ -26,22 +30,27 @@ pub(crate) enum Size {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 3] = [Self::Deltas, Self::Mixed, Self::Huge];
+    /// Those that get a table.
+    pub(crate) const TABLES: [Self; 3] = [Self::Deltas, Self::Mixed, Self::Huge];
+
+    const ALL: [Self; 5] = [Self::Deltas, Self::Mixed, Self::Huge, Self::Long, Self::Longest];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Deltas => "deltas",
             Self::Mixed => "mixed",
             Self::Huge => "huge",
+            Self::Long => "long",
+            Self::Longest => "longest",
         }
     }
 
     /// The longest line, in bytes.
     pub(crate) fn longest_line(self, size: Size) -> usize {
         match (self, size) {
-            (Self::Huge, Size::Full) => 100_000_000,
-            (Self::Huge, Size::Quick) => 10_000_000,
-            _ => 0,
+            (Self::Huge | Self::Long | Self::Longest, Size::Full) => 100_000_000,
+            (Self::Huge | Self::Long | Self::Longest, Size::Quick) => 10_000_000,
+            (Self::Deltas | Self::Mixed, _) => 0,
         }
     }
 }
@@ -96,6 +105,16 @@ pub(crate) fn write(workload: Workload, size: Size) -> anyhow::Result<()> {
             }
             out.write_all(maker.tool_result("toolu_2", longest).as_bytes())?;
         }
+        (Workload::Long, size) => {
+            for _ in 0..5 {
+                out.write_all(
+                    maker.tool_result("toolu_1", Workload::Long.longest_line(size) / 5).as_bytes(),
+                )?;
+            }
+        }
+        (Workload::Longest, size) => {
+            out.write_all(maker.tool_result("toolu_1", Workload::Longest.longest_line(size)).as_bytes())?;
+        }
     }
     Ok(())
 }
@@ -109,9 +128,7 @@ struct Maker {
 
 impl Default for Maker {
     fn default() -> Self {
-        Self {
-            state: 0x9E37_79B9_7F4A_7C15,
-        }
+        Self { state: 0x9E37_79B9_7F4A_7C15 }
     }
 }
 
@@ -173,24 +190,11 @@ impl Maker {
 
     /// A few words, with an escape in about one of ten.
     fn piece(&mut self) -> String {
-        const WORDS: [&str; 8] = [
-            "the ",
-            "function ",
-            "returns ",
-            "a value ",
-            "that is ",
-            "checked ",
-            "before ",
-            "use ",
-        ];
+        const WORDS: [&str; 8] =
+            ["the ", "function ", "returns ", "a value ", "that is ", "checked ", "before ", "use "];
         let mut text = String::new();
         for _ in 0..3 + self.next() % 5 {
-            text.push_str(
-                WORDS
-                    .get(self.next() as usize % WORDS.len())
-                    .copied()
-                    .unwrap_or_default(),
-            );
+            text.push_str(WORDS.get(self.next() as usize % WORDS.len()).copied().unwrap_or_default());
         }
         if self.next().is_multiple_of(10) {
             text.push_str("\\n\\\"quoted\\\" ");
@@ -237,11 +241,7 @@ impl Maker {
         for number in 0..(lines / 5) {
             let message = format!("msg_{number:06}");
             let text = self.piece();
-            self.assistant(
-                &mut out,
-                &message,
-                &format!(r#"{{"type":"text","text":"{text}"}}"#),
-            );
+            self.assistant(&mut out, &message, &format!(r#"{{"type":"text","text":"{text}"}}"#));
             for call in 0..2 {
                 let tool = format!("toolu_{number:06}{call}");
                 self.assistant(&mut out, &message, &format!(r#"{{"type":"tool_use","id":"{tool}","name":"Bash","input":{{"command":"cargo test --workspace","description":"run the tests"}}}}"#));
@@ -263,12 +263,7 @@ impl Maker {
         ];
         let mut printed = String::with_capacity(size / 2 + 64);
         while printed.len() < size / 2 {
-            printed.push_str(
-                LINES
-                    .get(self.next() as usize % LINES.len())
-                    .copied()
-                    .unwrap_or_default(),
-            );
+            printed.push_str(LINES.get(self.next() as usize % LINES.len()).copied().unwrap_or_default());
         }
         let uuid = self.uuid();
         let mut out = String::with_capacity(size + 1024);

@@ -64,11 +64,7 @@ pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
         Err(error) => {
             // Where even this cannot be written there is nobody to tell.
             let _ = writeln!(std::io::stderr(), "weir: {error:#}");
-            if error.is::<UsageError>() {
-                Exit::Usage
-            } else {
-                Exit::ErrorResult
-            }
+            if error.is::<UsageError>() { Exit::Usage } else { Exit::ErrorResult }
         }
     };
     ExitCode::from(exit as u8)
@@ -76,8 +72,6 @@ pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
 
 /// The reader of our output has seen enough, as `head` does. That is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let io = error
-        .chain()
-        .find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
     io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
 }

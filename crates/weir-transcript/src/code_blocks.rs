@@ -24,22 +24,14 @@ pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
         match &open {
             None => open = Some((fence, at)),
             Some((opening, code)) if opening.is_closed_by(&fence) => {
-                blocks.push(CodeBlock {
-                    language: opening.language(),
-                    start: *code,
-                    end: start,
-                });
+                blocks.push(CodeBlock { language: opening.language(), start: *code, end: start });
                 open = None;
             }
             Some(_) => {}
         }
     }
     if let Some((opening, code)) = open {
-        blocks.push(CodeBlock {
-            language: opening.language(),
-            start: code,
-            end: text.len(),
-        });
+        blocks.push(CodeBlock { language: opening.language(), start: code, end: text.len() });
     }
     blocks
 }
@@ -81,18 +73,12 @@ mod tests {
     use super::code_blocks;
 
     fn found(text: &str) -> Vec<(Option<String>, &str)> {
-        code_blocks(text)
-            .into_iter()
-            .map(|b| (b.language, &text[b.start..b.end]))
-            .collect()
+        code_blocks(text).into_iter().map(|b| (b.language, &text[b.start..b.end])).collect()
     }
 
     #[test]
     fn fences_close_only_by_their_own_kind() {
-        assert_eq!(
-            found("````md\n```\nin\n```\n````\n"),
-            [(Some("md".into()), "```\nin\n```\n")]
-        );
+        assert_eq!(found("````md\n```\nin\n```\n````\n"), [(Some("md".into()), "```\nin\n```\n")]);
         assert_eq!(found("~~~\na\n```\nb\n~~~"), [(None, "a\n```\nb\n")]);
     }
 

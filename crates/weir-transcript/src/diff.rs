@@ -27,12 +27,7 @@ struct Writer {
 
 impl Writer {
     fn new(before: &str, after: &str) -> Self {
-        Self {
-            text: format!("--- {before}\n+++ {after}\n"),
-            added: 0,
-            removed: 0,
-            cut: false,
-        }
+        Self { text: format!("--- {before}\n+++ {after}\n"), added: 0, removed: 0, cut: false }
     }
 
     fn hunk(&mut self, old: (u64, u64), new: (u64, u64)) {
@@ -66,13 +61,7 @@ impl Writer {
     }
 
     fn finish(self, kind: FileChangeKind, exact: bool) -> Difference {
-        Difference {
-            kind,
-            text: self.text,
-            added: self.added,
-            removed: self.removed,
-            exact,
-        }
+        Difference { kind, text: self.text, added: self.added, removed: self.removed, exact }
     }
 }
 
@@ -85,10 +74,7 @@ pub(crate) fn from_result(result: &FileChangeResult<'_>) -> Difference {
         None => FileChangeKind::Edited,
     };
     if kind == FileChangeKind::Created && result.structured_patch.is_empty() {
-        return created(
-            &path,
-            &result.content.map(|text| text.to_str()).unwrap_or_default(),
-        );
+        return created(&path, &result.content.map(|text| text.to_str()).unwrap_or_default());
     }
     let mut out = Writer::new(&path, &path);
     for hunk in &result.structured_patch {
@@ -149,35 +135,22 @@ pub(crate) fn from_multi_edit(input: &MultiEditInput) -> Difference {
 /// What a notebook edit does to its cell.
 pub(crate) fn from_notebook(result: &NotebookResult<'_>) -> Difference {
     let path = result.notebook_path.to_str();
-    let cell = result
-        .cell_id
-        .map(|id| format!("{path}#{id}"))
-        .unwrap_or_else(|| path.into_owned());
+    let cell = result.cell_id.map(|id| format!("{path}#{id}")).unwrap_or_else(|| path.into_owned());
     let mut out = Writer::new(&cell, &cell);
     let text = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned()).unwrap_or_default();
     let deleted = result.edit_mode.is_some_and(|mode| mode == "delete");
-    let new_source = if deleted {
-        String::new()
-    } else {
-        text(result.new_source)
-    };
+    let new_source = if deleted { String::new() } else { text(result.new_source) };
     write_computed(&mut out, &text(result.old_source), &new_source);
     out.finish(FileChangeKind::Edited, false)
 }
 
 fn write_computed(out: &mut Writer, old: &str, new: &str) {
-    let diff = TextDiff::configure()
-        .algorithm(Algorithm::Patience)
-        .diff_lines(old, new);
+    let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(old, new);
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
         out.push(&format!("{}\n", hunk.header()));
         for change in hunk.iter_changes() {
             let line = change.to_string_lossy();
-            out.line(&format!(
-                "{}{}",
-                change.tag(),
-                line.strip_suffix('\n').unwrap_or(&line)
-            ));
+            out.line(&format!("{}{}", change.tag(), line.strip_suffix('\n').unwrap_or(&line)));
             if change.missing_newline() {
                 out.push("\\ No newline at end of file\n");
             }

@@ -62,6 +62,7 @@ pub enum HostEvent {
 /// How a request was answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RequestAnswer {
     /// Allowed.
     Allow {

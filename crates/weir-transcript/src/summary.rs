@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use weir_wire::{SessionId, ToolUseId};
+use weir_wire::{SessionId, TurnId};
 
-use crate::view::{Change, Denial, EntryId, ModelCost, Turn, TurnCause, TurnState, TurnUsage, View};
+use crate::view::{Change, Denial, Entry, EntryId, ModelCost, Turn, TurnCause, TurnState, TurnUsage, View};
 use crate::vocabulary::{Milestone, Milestones};
 
 /// What a run came to.
@@ -72,60 +72,101 @@ pub enum Outcome {
 }
 
 /// Gathers a summary while a fold goes on. The view may be bounded: what is needed is kept here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SummaryBuilder {
     milestones: Milestones,
-    stream_text: String,
-    last_text: Option<(EntryId, usize)>,
+    /// None where nobody will ask for texts, which would grow with the conversation.
+    texts: Option<Texts>,
     answer: Option<Turn>,
     tools: u64,
     turns: u64,
     denials: Vec<Denial>,
 }
 
+/// What the main agent said.
+#[derive(Debug, Default)]
+struct Texts {
+    all: String,
+    /// The block that is at the end of it, and where that begins.
+    last: Option<(EntryId, usize)>,
+    /// The turn of that block, and where its text begins.
+    turn: Option<(TurnId, usize)>,
+}
+
+impl Texts {
+    fn add(&mut self, entry: &Entry, text: &str, replaces: bool) {
+        match self.last {
+            Some((last, start)) if last == entry.id => {
+                if replaces {
+                    self.all.truncate(start);
+                }
+            }
+            _ => {
+                if !self.all.is_empty() {
+                    self.all.push_str("\n\n");
+                }
+                self.last = Some((entry.id, self.all.len()));
+                if self.turn.map(|(turn, _)| turn) != entry.turn {
+                    self.turn = entry.turn.map(|turn| (turn, self.all.len()));
+                }
+            }
+        }
+        self.all.push_str(text);
+    }
+
+    /// What was said in a turn, if it was the last in which something was.
+    fn of(&self, turn: TurnId) -> Option<String> {
+        let (_, start) = self.turn.filter(|(last, _)| *last == turn)?;
+        self.all.get(start..).map(str::to_owned)
+    }
+}
+
+impl Default for SummaryBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl SummaryBuilder {
+    /// Most denials that are kept.
+    const MOST_DENIALS: usize = 1000;
+
+    /// Gathers everything.
+    pub fn new() -> Self {
+        Self { texts: Some(Texts::default()), ..Self::without_texts() }
+    }
+
+    /// Gathers no texts: enough for counts and outcomes, in memory that does not grow.
+    pub fn without_texts() -> Self {
+        Self {
+            milestones: Milestones::default(),
+            texts: None,
+            answer: None,
+            tools: 0,
+            turns: 0,
+            denials: Vec::new(),
+        }
+    }
+
     /// Takes a change. The view is as it is after it.
     pub fn observe(&mut self, view: &View, change: &Change<'_>) {
-        let Self {
-            milestones,
-            stream_text,
-            last_text,
-            answer,
-            tools,
-            turns,
-            denials,
-        } = self;
+        let Self { milestones, texts, answer, tools, turns, denials } = self;
         milestones.tell(view, change, &mut |milestone| match milestone {
-            Milestone::Text {
-                entry,
-                text,
-                replaces,
-            } if entry.parent.is_none() => {
-                match *last_text {
-                    Some((last, start)) if last == entry.id => {
-                        if replaces {
-                            stream_text.truncate(start);
-                        }
-                    }
-                    _ => {
-                        if !stream_text.is_empty() {
-                            stream_text.push_str("\n\n");
-                        }
-                        *last_text = Some((entry.id, stream_text.len()));
-                    }
+            Milestone::Text { entry, text, replaces } if entry.parent.is_none() => {
+                if let Some(texts) = texts {
+                    texts.add(entry, text, replaces);
                 }
-                stream_text.push_str(text);
             }
             Milestone::ToolStarted { .. } => *tools += 1,
             Milestone::TurnEnded(turn) => {
                 *turns += 1;
-                let known: Vec<Option<ToolUseId>> =
-                    denials.iter().map(|denial| denial.tool_use_id.clone()).collect();
-                let new = turn.result.iter().flat_map(|result| &result.denials);
-                denials.extend(
-                    new.filter(|new| new.tool_use_id.is_none() || !known.contains(&new.tool_use_id))
-                        .cloned(),
-                );
+                for denial in turn.result.iter().flat_map(|result| &result.denials) {
+                    let is_known = denial.tool_use_id.is_some()
+                        && denials.iter().any(|known: &Denial| known.tool_use_id == denial.tool_use_id);
+                    if !is_known && denials.len() < Self::MOST_DENIALS {
+                        denials.push(denial.clone());
+                    }
+                }
                 if is_better_answer(answer.as_ref(), turn) {
                     *answer = Some(turn.clone());
                 }
@@ -147,27 +188,20 @@ impl SummaryBuilder {
     /// What the run has come to.
     pub fn summary(&self, view: &View) -> RunSummary {
         let result = self.answer.as_ref().and_then(|turn| turn.result.as_ref());
-        let result_text = result
-            .and_then(|result| result.text.clone())
-            .filter(|text| !text.is_empty());
-        let said = Some(self.stream_text.clone()).filter(|text| !text.is_empty());
-        let degraded = result.is_none() && said.is_some();
+        let result_text = result.and_then(|result| result.text.clone()).filter(|text| !text.is_empty());
+        let unfinished = self.answer.as_ref().filter(|turn| turn.result.is_none());
+        let said = unfinished.and_then(|turn| self.texts.as_ref()?.of(turn.id));
         RunSummary {
             session_id: view.session.id.clone(),
             model: view.session.model.clone(),
             version: view.session.version.clone(),
-            final_text: if result.is_some() { result_text } else { said },
-            stream_text: self.stream_text.clone(),
-            degraded,
+            degraded: said.is_some(),
+            final_text: result_text.or(said),
+            stream_text: self.texts.as_ref().map(|texts| texts.all.clone()).unwrap_or_default(),
             is_error: self.answer.as_ref().is_none_or(|turn| turn.state.is_error()),
             subtype: result.map(|result| result.subtype.clone()),
             usage: result.map(|result| result.usage),
-            model_usage: view
-                .cost
-                .models
-                .iter()
-                .map(|model| (model.model.clone(), model.clone()))
-                .collect(),
+            model_usage: view.cost.models.iter().map(|model| (model.model.clone(), model.clone())).collect(),
             cost_usd: view.cost.usd,
             total_cost_usd: view.cost.reported_usd,
             num_turns: result.and_then(|result| result.num_turns),
@@ -189,10 +223,7 @@ impl SummaryBuilder {
         let Some(result) = &turn.result else {
             return Outcome::NoResult;
         };
-        let limited = view
-            .rate_limit
-            .as_ref()
-            .is_some_and(|limit| limit.status == "rejected");
+        let limited = view.rate_limit.as_ref().is_some_and(|limit| limit.status == "rejected");
         if result.subtype == "error_max_budget_usd" {
             Outcome::BudgetExhausted
         } else if turn.state.is_error() && (result.api_error_status == Some(429) || limited) {

@@ -10,27 +10,7 @@ pub fn milliseconds(stamp: &str) -> Option<i64> {
     };
     // The form is fixed, so the places are: this is done for every line that has a time.
     let (fixed, rest) = stamp.as_bytes().split_first_chunk::<19>()?;
-    let [
-        y1,
-        y2,
-        y3,
-        y4,
-        b'-',
-        m1,
-        m2,
-        b'-',
-        d1,
-        d2,
-        b'T',
-        h1,
-        h2,
-        b':',
-        i1,
-        i2,
-        b':',
-        s1,
-        s2,
-    ] = *fixed
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', i1, i2, b':', s1, s2] = *fixed
     else {
         return None;
     };
@@ -70,10 +50,7 @@ mod tests {
         assert_eq!(milliseconds("2026-11-15T07:03:04.346Z"), Some(1_794_726_184_346));
         assert_eq!(milliseconds("2024-02-29T23:59:59Z"), Some(1_709_251_199_000));
         assert_eq!(milliseconds("2026-11-15T07:03:04.5Z"), Some(1_794_726_184_500));
-        assert_eq!(
-            milliseconds("2026-11-15T07:03:04.123456Z"),
-            Some(1_794_726_184_123)
-        );
+        assert_eq!(milliseconds("2026-11-15T07:03:04.123456Z"), Some(1_794_726_184_123));
     }
 
     #[test]

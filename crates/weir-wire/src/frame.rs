@@ -84,7 +84,7 @@ impl Framer {
     pub fn space(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.rewind();
-        } else if self.buffer.len() - self.end < Self::READ_SIZE / 4 {
+        } else if self.buffer.len() - self.end < Self::READ_SIZE / 4 || self.is_too_large() {
             self.make_room();
         }
         if self.buffer.len() == self.end {
@@ -95,7 +95,7 @@ impl Framer {
 
     /// Says that `count` bytes were written to the front of [`Framer::space`].
     pub fn filled(&mut self, count: usize) {
-        self.end = self.buffer.len().min(self.end + count);
+        self.end = self.buffer.len().min(self.end.saturating_add(count));
     }
 
     /// Takes bytes from elsewhere, at the price of a copy.
@@ -137,18 +137,11 @@ impl Framer {
         if self.skipping.is_some() {
             self.skip();
             let length = self.skipping.take()?;
-            return Some(Frame::Oversize {
-                head: &self.oversize_head,
-                length,
-            });
+            return Some(Frame::Oversize { head: &self.oversize_head, length });
         }
         let (start, end) = (self.start, self.end);
         (self.start, self.searched) = (end, end);
-        if start == end {
-            None
-        } else {
-            self.frame(start, end)
-        }
+        if start == end { None } else { self.frame(start, end) }
     }
 
     fn frame(&self, start: usize, end: usize) -> Option<Frame<'_>> {
@@ -156,10 +149,7 @@ impl Framer {
             return self.buffer.get(start..end).map(Frame::Line);
         }
         let head = self.buffer.get(start..start + self.head_length())?;
-        Some(Frame::Oversize {
-            head,
-            length: (end - start) as u64,
-        })
+        Some(Frame::Oversize { head, length: (end - start) as u64 })
     }
 
     /// The same however the bytes came in chunks: an oversize line is always longer than this.
@@ -168,10 +158,7 @@ impl Framer {
     }
 
     fn begin_skipping(&mut self) {
-        let head = self
-            .buffer
-            .get(self.start..self.start + self.head_length())
-            .unwrap_or_default();
+        let head = self.buffer.get(self.start..self.start + self.head_length()).unwrap_or_default();
         self.oversize_head.clear();
         self.oversize_head.extend_from_slice(head);
         self.skipping = Some((self.end - self.start) as u64);
@@ -195,19 +182,13 @@ impl Framer {
         self.start += 1;
         self.searched = self.start;
         let length = self.skipping.take()?;
-        Some(Frame::Oversize {
-            head: &self.oversize_head,
-            length,
-        })
+        Some(Frame::Oversize { head: &self.oversize_head, length })
     }
 
-    /// Everything was handed out: start over at the front, and give back the memory that a huge line took.
+    /// Everything was handed out: start over at the front.
     fn rewind(&mut self) {
         (self.start, self.end, self.searched) = (0, 0, 0);
-        if self.buffer.len() > 4 * Self::READ_SIZE {
-            self.buffer.truncate(Self::READ_SIZE);
-            self.buffer.shrink_to_fit();
-        }
+        self.give_back();
     }
 
     /// A part of a line is at the end of the buffer: move it to the front, or grow.
@@ -217,6 +198,7 @@ impl Framer {
             self.end -= self.start;
             self.searched -= self.start;
             self.start = 0;
+            self.give_back();
         }
         if self.buffer.len() - self.end < Self::READ_SIZE / 2 {
             // A quarter at a time: a huge line never holds much more memory than it is long, and growing by a
@@ -224,6 +206,19 @@ impl Framer {
             let more = (self.buffer.len() / 4).max(Self::READ_SIZE);
             self.buffer.reserve_exact(more);
             self.buffer.resize(self.buffer.len() + more, 0);
+        }
+    }
+
+    /// Whether a huge line has left a buffer behind that what is in it now does not need.
+    fn is_too_large(&self) -> bool {
+        self.buffer.len() > 4 * Self::READ_SIZE && self.end - self.start < Self::READ_SIZE
+    }
+
+    /// Gives back the memory that a huge line took, once it is not needed any more.
+    fn give_back(&mut self) {
+        if self.is_too_large() {
+            self.buffer.truncate(2 * Self::READ_SIZE);
+            self.buffer.shrink_to_fit();
         }
     }
 }
@@ -309,13 +304,7 @@ mod tests {
         }
         framer.push(b"\nnext\n");
         let head = vec![b'x'; Framer::HEAD];
-        assert_eq!(
-            framer.next_frame(),
-            Some(Frame::Oversize {
-                head: &head,
-                length: 100_000_000
-            })
-        );
+        assert_eq!(framer.next_frame(), Some(Frame::Oversize { head: &head, length: 100_000_000 }));
         assert_eq!(framer.next_frame(), Some(Frame::Line(b"next")));
     }
 
@@ -327,6 +316,18 @@ mod tests {
         assert!(matches!(framer.next_frame(), Some(Frame::Line(line)) if line.len() == 20 << 20));
         framer.space();
         assert!(framer.buffer.capacity() <= 2 * Framer::READ_SIZE);
+    }
+
+    #[test]
+    fn also_where_a_part_of_the_next_line_is_always_there() {
+        let mut framer = Framer::new();
+        framer.push(&vec![b'x'; 20 << 20]);
+        framer.push(b"\npart of ");
+        for _ in 0..20_000 {
+            while framer.next_frame().is_some() {}
+            framer.push(b"the next line, which is a little longer\npart of ");
+        }
+        assert!(framer.buffer.capacity() <= 4 * Framer::READ_SIZE, "{}", framer.buffer.capacity());
     }
 
     #[test]

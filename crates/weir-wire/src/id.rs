@@ -133,10 +133,7 @@ impl<'a, T: From<Text<'a>>> IdRef<'a, T> {
 
 impl<'a, T> From<Text<'a>> for IdRef<'a, T> {
     fn from(text: Text<'a>) -> Self {
-        Self {
-            text,
-            kind: PhantomData,
-        }
+        Self { text, kind: PhantomData }
     }
 }
 

@@ -60,19 +60,16 @@ struct Replay<'s, W: Write> {
 
 impl<'s, W: Write> Replay<'s, W> {
     fn new(settings: &'s Settings, out: W) -> Self {
-        let keep_entries = if settings.output == Output::View {
-            None
-        } else {
-            Some(KEPT_ENTRIES)
-        };
+        let keep_entries = if settings.output == Output::View { None } else { Some(KEPT_ENTRIES) };
         Self {
             settings,
             decoder: Decoder::new(),
-            fold: Fold::new(FoldOptions {
-                keep_entries,
-                ..FoldOptions::default()
-            }),
-            summary: SummaryBuilder::default(),
+            fold: Fold::new(FoldOptions { keep_entries, ..FoldOptions::default() }),
+            summary: if settings.output == Output::Json {
+                SummaryBuilder::new()
+            } else {
+                SummaryBuilder::without_texts()
+            },
             printer: Printer::new(settings.output),
             pace: settings.speed.map(Pace::new),
             counts: Counts::default(),
@@ -83,11 +80,7 @@ impl<'s, W: Write> Replay<'s, W> {
     fn read_all(&mut self, mut reader: impl Read, is_live: bool, progress: &Progress) -> anyhow::Result<()> {
         // Raw lines that are paced are written line by line, and have to be whole whatever their length.
         let paced_raw = self.settings.output == Output::Raw && self.pace.is_some();
-        let mut framer = Framer::with_limit(if paced_raw {
-            usize::MAX
-        } else {
-            self.settings.line_limit
-        });
+        let mut framer = Framer::with_limit(if paced_raw { usize::MAX } else { self.settings.line_limit });
         loop {
             let space = framer.space();
             let count = match reader.read(space) {
@@ -133,13 +126,7 @@ impl<'s, W: Write> Replay<'s, W> {
                 self.out.write_all(if line_feed { b"\n" } else { b"" })?;
             }
         }
-        let Self {
-            fold,
-            summary,
-            printer,
-            out,
-            ..
-        } = self;
+        let Self { fold, summary, printer, out, .. } = self;
         let mut written = Ok(());
         fold.line(&line, &mut |view, change| {
             summary.observe(view, change);
@@ -151,13 +138,7 @@ impl<'s, W: Write> Replay<'s, W> {
     }
 
     fn end(&mut self) -> anyhow::Result<()> {
-        let Self {
-            fold,
-            summary,
-            printer,
-            out,
-            ..
-        } = self;
+        let Self { fold, summary, printer, out, .. } = self;
         let mut written = Ok(());
         fold.host(&HostEvent::RecordingEnded, &mut |view, change| {
             summary.observe(view, change);
@@ -175,7 +156,7 @@ impl<'s, W: Write> Replay<'s, W> {
         match self.settings.output {
             Output::Json => writeln!(self.out, "{}", serde_json::to_string_pretty(&summary)?)?,
             Output::View => {
-                serde_json::to_writer(&mut self.out, view)?;
+                serde_json::to_writer(&mut self.out, view).map_err(io::Error::from)?;
                 writeln!(self.out)?;
             }
             Output::AgentEvents | Output::ClassicEvents | Output::Raw => {}

@@ -21,10 +21,7 @@ impl Pace {
     }
 
     /// Waits until the line is due.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the user asked for a replay that takes its time"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the user asked for a replay that takes its time")]
     pub(super) fn wait_for(&mut self, line: &Line<'_>) {
         let pause = self.pause_before(line);
         if !pause.is_zero() {
@@ -78,9 +75,6 @@ mod tests {
         assert_eq!(pause(&at("05.000")), Duration::ZERO);
         assert_eq!(pause(&at("59.000")), Duration::from_secs(5));
         assert_eq!(pause("not JSON"), Duration::ZERO);
-        assert_eq!(
-            pause(r#"{"type":"stream_event","event":{"type":"ping"}}"#),
-            Duration::from_millis(15)
-        );
+        assert_eq!(pause(r#"{"type":"stream_event","event":{"type":"ping"}}"#), Duration::from_millis(15));
     }
 }

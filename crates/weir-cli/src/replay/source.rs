@@ -30,16 +30,10 @@ pub(super) fn open(settings: &Settings) -> anyhow::Result<Source> {
     };
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| UsageError(format!("cannot open {name}: {error}")))?;
-    let metadata = file
-        .metadata()
-        .with_context(|| format!("cannot look at {name}"))?;
+    let metadata = file.metadata().with_context(|| format!("cannot look at {name}"))?;
     if metadata.is_dir() {
         return Err(UsageError(format!("{name} is a folder; name a file of recorded lines in it")).into());
     }
     let length = metadata.is_file().then_some(metadata.len());
-    Ok(Source {
-        reader: Box::new(file),
-        name,
-        length,
-    })
+    Ok(Source { reader: Box::new(file), name, length })
 }

@@ -9,7 +9,7 @@ use weir_wire::{
 
 use super::tools::is_agent_tool;
 use super::{Fold, Sink};
-use crate::view::{Agent, AgentProgress, AgentState, Change, EntryId};
+use crate::view::{Agent, AgentProgress, AgentState, Change, EntryId, ToolState};
 
 /// Which tool call a task of the CLI belongs to.
 #[derive(Debug, Default)]
@@ -54,20 +54,32 @@ impl Fold {
         };
         let (parent, turn) = (found.parent.clone(), found.turn);
         let Some(tool) = self.tool(entry) else { return };
-        let id = tool.id.clone();
+        let (id, tool_state) = (tool.id.clone(), tool.state);
         let ToolInput::Agent(input) = ToolInput::from_json(&tool.name, tool.input.as_raw()) else {
             return;
         };
         self.update_agent(&id, sink, |agent| {
             agent.parent = parent;
+            agent.entry = entry;
             agent.turn = turn.or(agent.turn);
-            agent.description = input
-                .description
-                .unwrap_or_else(|| std::mem::take(&mut agent.description));
+            agent.description = input.description.unwrap_or_else(|| std::mem::take(&mut agent.description));
             agent.agent_type = input.subagent_type.or(agent.agent_type.take());
             agent.prompt = Some(input.prompt);
             agent.background |= input.run_in_background == Some(true);
+            // The result may have come before the call.
+            if agent.state == AgentState::Running && !agent.background && tool_state.is_settled() {
+                agent.state = ended_as(tool_state);
+            }
         });
+    }
+
+    /// The turn of the call that started an agent has ended before the agent did.
+    pub(super) fn agent_cut_off(&mut self, entry: EntryId, state: ToolState, sink: &mut Sink<'_>) {
+        let Some(id) = self.tool(entry).map(|tool| tool.id.clone()) else { return };
+        let runs = |agent: &Agent| agent.state == AgentState::Running && !agent.background;
+        if self.view.agent(&id).is_some_and(runs) {
+            self.update_agent(&id, sink, |agent| agent.state = ended_as(state));
+        }
     }
 
     /// A line of an agent, with what it says about the agent.
@@ -114,10 +126,8 @@ impl Fold {
         self.update_agent(&id, sink, |agent| {
             if let Some(result) = agent_result {
                 agent.background |= result.is_async == Some(true);
-                agent.agent_type = agent
-                    .agent_type
-                    .take()
-                    .or(result.agent_type.map(|text| text.to_str().into()));
+                agent.agent_type =
+                    agent.agent_type.take().or(result.agent_type.map(|text| text.to_str().into()));
                 let progress = &mut agent.progress;
                 progress.total_tokens = result.total_tokens.or(progress.total_tokens);
                 progress.tool_uses = result.total_tool_use_count.or(progress.tool_uses);
@@ -135,9 +145,7 @@ impl Fold {
         let Some(id) = task.tool_use_id.map(|id| id.to_id()) else {
             return;
         };
-        let is_agent = task
-            .task_type
-            .is_some_and(|kind| kind.to_str().ends_with("agent"));
+        let is_agent = task.task_type.is_some_and(|kind| kind.to_str().ends_with("agent"));
         let is_called_agent = self.tools.get(&id).and_then(|entry| self.tool(*entry));
         if !is_agent && !is_called_agent.is_some_and(|tool| is_agent_tool(&tool.name)) {
             return;
@@ -200,21 +208,26 @@ impl Fold {
     }
 
     fn agent_of_task(&self, tool: Option<ToolUseId>, task: &TaskId) -> Option<ToolUseId> {
-        tool.filter(|id| self.view.agent(id).is_some())
-            .or_else(|| self.agents.by_task.get(task).cloned())
+        tool.filter(|id| self.view.agent(id).is_some()).or_else(|| self.agents.by_task.get(task).cloned())
     }
 
     /// The CLI has ended: nothing more will be heard of agents that still run.
     pub(super) fn forget_running_agents(&mut self, sink: &mut Sink<'_>) {
-        let running = self
-            .view
-            .agents
-            .iter()
-            .filter(|agent| agent.state == AgentState::Running);
+        let running = self.view.agents.iter().filter(|agent| agent.state == AgentState::Running);
         let running: Vec<ToolUseId> = running.map(|agent| agent.id.clone()).collect();
         for id in running {
             self.update_agent(&id, sink, |agent| agent.state = AgentState::Unknown);
         }
+    }
+}
+
+/// How an agent ended, told from the call that started it.
+fn ended_as(state: ToolState) -> AgentState {
+    match state {
+        ToolState::Succeeded => AgentState::Completed,
+        ToolState::Failed => AgentState::Failed,
+        ToolState::Interrupted | ToolState::Denied => AgentState::Stopped,
+        _ => AgentState::Unknown,
     }
 }
 

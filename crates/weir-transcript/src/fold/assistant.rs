@@ -34,11 +34,7 @@ impl Fold {
         let whole = Whole {
             parent,
             message: line.message.id.map(|id| id.to_id()),
-            state: if line.aborted == Some(true) {
-                BlockState::Aborted
-            } else {
-                BlockState::Complete
-            },
+            state: if line.aborted == Some(true) { BlockState::Aborted } else { BlockState::Complete },
             error: api_error(line),
         };
         match &line.message.content {
@@ -92,32 +88,36 @@ impl Fold {
                 );
             }
             ContentBlock::Unknown { kind, json } => {
-                self.unknown_part(
-                    UnknownReason::UnknownBlock,
-                    whole.parent,
-                    *kind,
-                    None,
-                    *json,
-                    sink,
-                );
+                self.unknown_part(UnknownReason::UnknownBlock, whole.parent, *kind, None, *json, sink);
             }
             _ => {}
         }
     }
 
     /// The entry of a block of this kind that has streamed and whose whole line has not come yet.
-    fn streamed(&mut self, whole: &Whole<'_>, kind: BlockKind) -> Option<EntryId> {
+    fn streamed(&mut self, whole: &Whole<'_>, kind: BlockKind, text: &str) -> Option<EntryId> {
+        let view = &self.view;
         let stream = self.streams.of(whole.parent)?;
+        // A stream that was joined in the middle learns here which message it is.
+        if stream.message.is_none() {
+            stream.message.clone_from(&whole.message);
+        }
         if stream.message != whole.message {
             return None;
         }
-        // Blocks come whole in the order in which they began, each before the next one starts.
-        let block = stream
-            .blocks
-            .iter_mut()
-            .find(|block| !block.whole && block.kind == kind)?;
-        block.whole = true;
-        Some(block.entry)
+        // Blocks come whole in the order in which they began, but not every block does, so what has streamed has
+        // a say: the best is its beginning, then its end (the beginning was missed), then nothing at all.
+        let fit = |entry: EntryId| match view.entry(entry).and_then(written) {
+            Some("") => 1,
+            Some(streamed) if text.starts_with(streamed) => 3,
+            Some(streamed) if text.ends_with(streamed) => 2,
+            _ => 0,
+        };
+        let candidates = stream.blocks.iter_mut().filter(|block| !block.whole && block.kind == kind);
+        let best =
+            candidates.reduce(|best, next| if fit(next.entry) > fit(best.entry) { next } else { best })?;
+        best.whole = true;
+        Some(best.entry)
     }
 
     fn confirm_tool(&mut self, whole: &Whole<'_>, tool: &ToolUseId) {
@@ -130,73 +130,78 @@ impl Fold {
     }
 
     fn whole_text(&mut self, whole: &Whole<'_>, text: Text<'_>, sink: &mut Sink<'_>) {
-        if let Some(entry) = self.streamed(whole, BlockKind::Text) {
-            return self.complete_text(entry, &text.to_str(), whole, sink);
+        let text = text.to_str();
+        if let Some(entry) = self.streamed(whole, BlockKind::Text, &text) {
+            return self.complete(entry, &text, whole, sink);
         }
-        let text = text.to_str().into_owned();
         let body = EntryBody::Text(TextEntry {
             message: whole.message.clone(),
             index: None,
             code: code_blocks(&text),
-            text,
+            text: text.into_owned(),
             state: whole.state,
             error: whole.error.clone(),
         });
-        self.add_entry(
-            self.turn_for(whole.parent),
-            whole.parent.map(|id| id.to_id()),
-            body,
-            sink,
-        );
+        self.add_entry(self.turn_for(whole.parent), whole.parent.map(|id| id.to_id()), body, sink);
     }
 
     fn whole_thinking(&mut self, whole: &Whole<'_>, text: Text<'_>, redacted: bool, sink: &mut Sink<'_>) {
-        if let Some(entry) = self.streamed(whole, BlockKind::Thinking) {
-            return self.complete_text(entry, &text.to_str(), whole, sink);
+        let text = text.to_str();
+        if let Some(entry) = self.streamed(whole, BlockKind::Thinking, &text) {
+            return self.complete(entry, &text, whole, sink);
         }
         let body = EntryBody::Thinking(ThinkingEntry {
             message: whole.message.clone(),
             index: None,
-            text: text.to_str().into(),
+            text: text.into_owned(),
             state: whole.state,
             redacted,
         });
-        self.add_entry(
-            self.turn_for(whole.parent),
-            whole.parent.map(|id| id.to_id()),
-            body,
-            sink,
-        );
+        self.add_entry(self.turn_for(whole.parent), whole.parent.map(|id| id.to_id()), body, sink);
     }
 
-    /// The whole text is the truth: what is missing is added, and if it differs, it takes the place.
-    fn complete_text(&mut self, id: EntryId, whole_text: &str, whole: &Whole<'_>, sink: &mut Sink<'_>) {
+    /// The whole block is the truth: what is missing is added, and what differs takes its place.
+    fn complete(&mut self, id: EntryId, text: &str, whole: &Whole<'_>, sink: &mut Sink<'_>) {
+        let Some(streamed) = self.view.entry(id).and_then(written) else { return };
+        match text.strip_prefix(streamed) {
+            Some("") => {}
+            Some(missing) => {
+                self.emit(Change::TextAppended { entry: id, text: missing.to_owned().into() }, sink);
+            }
+            // Some versions stream thinking that the whole line leaves out.
+            None if text.is_empty() => {}
+            None => self.emit(Change::TextReplaced { entry: id, text: text.to_owned() }, sink),
+        }
         let Some(entry) = self.view.entry(id) else { return };
-        let streamed = match &entry.body {
-            EntryBody::Text(text) => text.text.as_str(),
-            EntryBody::Thinking(thinking) => thinking.text.as_str(),
+        let (state, code, error) = match &entry.body {
+            EntryBody::Text(text) => (text.state, code_blocks(&text.text), text.error.clone()),
+            EntryBody::Thinking(thinking) => (thinking.state, Vec::new(), None),
             _ => return,
         };
-        if let Some(missing) = whole_text.strip_prefix(streamed) {
-            if !missing.is_empty() {
-                self.emit(
-                    Change::TextAppended {
-                        entry: id,
-                        text: missing.to_owned().into(),
-                    },
-                    sink,
-                );
-            }
-        } else {
-            let mut replaced: Entry = entry.clone();
-            match &mut replaced.body {
-                EntryBody::Text(text) => text.text = whole_text.to_owned(),
-                EntryBody::Thinking(thinking) => thinking.text = whole_text.to_owned(),
-                _ => {}
-            }
-            self.emit(Change::EntryReplaced(Arc::new(replaced)), sink);
+        let is_new_code = matches!(&entry.body, EntryBody::Text(text) if text.code != code);
+        if state != whole.state || is_new_code {
+            self.emit(Change::BlockEnded { entry: id, state: whole.state, code }, sink);
         }
-        self.end_block(id, whole.state, sink);
+        if whole.error.is_some() && error != whole.error {
+            self.set_error(id, whole, sink);
+        }
+    }
+
+    fn set_error(&mut self, id: EntryId, whole: &Whole<'_>, sink: &mut Sink<'_>) {
+        let Some(mut entry) = self.view.entry(id).cloned() else { return };
+        if let EntryBody::Text(text) = &mut entry.body {
+            text.error.clone_from(&whole.error);
+            self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+        }
+    }
+}
+
+/// The text of an entry that the model writes.
+fn written(entry: &Entry) -> Option<&str> {
+    match &entry.body {
+        EntryBody::Text(text) => Some(&text.text),
+        EntryBody::Thinking(thinking) => Some(&thinking.text),
+        _ => None,
     }
 }
 

@@ -39,17 +39,13 @@ impl Costs {
         let Some(usd) = result.total_cost_usd else {
             return Charge::default();
         };
-        let now = Totals {
-            usd,
-            models: models(&result.model_usage),
-        };
+        let now = Totals { usd, models: models(&result.model_usage) };
         let since = result.model_usage_since_last_result.as_deref().map(models);
         let charge = match &self.last {
             Some(last) if !self.from_earlier_process && !is_lower(&now, last) => difference(&now, last),
-            Some(last) if !self.from_earlier_process => Charge {
-                reset: last.usd > 0.0,
-                ..since.map_or_else(|| whole(&now), sum)
-            },
+            Some(last) if !self.from_earlier_process => {
+                Charge { reset: last.usd > 0.0, ..since.map_or_else(|| whole(&now), sum) }
+            }
             // The first result of a process: whether its total goes on from an earlier one is not said, except
             // by versions that also say what is new.
             Some(last) => match since {
@@ -96,20 +92,12 @@ fn models(usage: &[(Text<'_>, ModelUsage<'_>)]) -> Vec<ModelCost> {
 }
 
 fn whole(now: &Totals) -> Charge {
-    Charge {
-        usd: Some(rounded(now.usd)),
-        models: now.models.clone(),
-        reset: false,
-    }
+    Charge { usd: Some(rounded(now.usd)), models: now.models.clone(), reset: false }
 }
 
 fn sum(models: Vec<ModelCost>) -> Charge {
     let usd = models.iter().map(|model| model.usd).sum();
-    Charge {
-        usd: Some(rounded(usd)),
-        models,
-        reset: false,
-    }
+    Charge { usd: Some(rounded(usd)), models, reset: false }
 }
 
 fn difference(now: &Totals, last: &Totals) -> Charge {
@@ -120,15 +108,11 @@ fn difference(now: &Totals, last: &Totals) -> Charge {
             Some(before) => combined(model, before, u64::saturating_sub, |a, b| a - b),
             None => model.clone(),
         };
-        if spent.usd > 0.0 || spent.input_tokens + spent.output_tokens > 0 {
+        if spent.usd > 0.0 || spent.input_tokens > 0 || spent.output_tokens > 0 {
             models.push(spent);
         }
     }
-    Charge {
-        usd: Some(rounded(now.usd - last.usd)),
-        models,
-        reset: false,
-    }
+    Charge { usd: Some(rounded(now.usd - last.usd)), models, reset: false }
 }
 
 fn combined(
@@ -154,20 +138,24 @@ fn is_lower(now: &Totals, last: &Totals) -> bool {
 
 /// Whether a new process goes on from the totals of the one before: then they hold those and this turn's tokens.
 fn carries_on(now: &Totals, last: &Totals, result: &ResultMessage<'_>) -> bool {
-    let tokens = |models: &[ModelCost]| -> u64 {
-        models
-            .iter()
-            .map(|model| model.input_tokens.saturating_add(model.output_tokens))
-            .sum()
+    let tokens = |models: &[ModelCost]| {
+        models.iter().fold(0u64, |sum, model| {
+            sum.saturating_add(model.input_tokens).saturating_add(model.output_tokens)
+        })
     };
     let usage = result.usage.as_ref();
-    let turn =
-        usage.and_then(|u| u.input_tokens).unwrap_or(0) + usage.and_then(|u| u.output_tokens).unwrap_or(0);
-    !is_lower(now, last) && tokens(&now.models) >= tokens(&last.models).saturating_add(turn)
+    let read = usage.and_then(|usage| usage.input_tokens).unwrap_or(0);
+    let written = usage.and_then(|usage| usage.output_tokens).unwrap_or(0);
+    let needed = tokens(&last.models).saturating_add(read).saturating_add(written);
+    !is_lower(now, last) && tokens(&now.models) >= needed
 }
 
 /// To a hundred-millionth of a cent: what is beyond is an artefact of floating point.
 fn rounded(usd: f64) -> f64 {
+    let scaled = usd * 1e10;
+    if !scaled.is_finite() {
+        return usd;
+    }
     // The sum of nothing is minus zero; adding zero makes it plain.
-    (usd * 1e10).round() / 1e10 + 0.0
+    scaled.round() / 1e10 + 0.0
 }

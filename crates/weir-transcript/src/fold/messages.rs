@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use std::collections::{HashMap, VecDeque};
 
-use weir_wire::{CommandLifecycleMessage, CommandState, IdRef, MessageId, Text, ToolUseId};
+use weir_wire::{CommandLifecycleMessage, CommandState, IdRef, MessageId, Text, ToolUseId, TurnId};
 
 use super::{Fold, Sink};
-use crate::view::{Change, Delivery, EntryBody, EntryId, UserEntry, UserSource};
+use crate::view::{Change, Delivery, Entry, EntryBody, EntryId, UserEntry, UserSource};
 
 /// The messages that we know of.
 #[derive(Debug, Default)]
@@ -29,23 +29,9 @@ impl Fold {
         source: UserSource,
         sink: &mut Sink<'_>,
     ) {
-        let delivery = if source == UserSource::Host {
-            Delivery::Queued
-        } else {
-            Delivery::Sent
-        };
-        let body = EntryBody::User(UserEntry {
-            message: message.clone(),
-            text,
-            images,
-            source,
-            delivery,
-        });
-        let turn = if source == UserSource::Host {
-            None
-        } else {
-            self.turn_for(parent)
-        };
+        let delivery = if source == UserSource::Host { Delivery::Queued } else { Delivery::Sent };
+        let body = EntryBody::User(UserEntry { message: message.clone(), text, images, source, delivery });
+        let turn = if source == UserSource::Host { None } else { self.turn_for(parent) };
         let entry = self.add_entry(turn, parent.map(|id| id.to_id()), body, sink);
         if let Some(message) = message {
             self.messages.entries.insert(message, entry);
@@ -55,20 +41,15 @@ impl Fold {
     pub(super) fn message_queued(&mut self, id: &MessageId, text: &str, images: u32, sink: &mut Sink<'_>) {
         self.messages.known_from_host = true;
         if !self.messages.entries.contains_key(id) {
-            self.add_user_entry(
-                None,
-                Some(id.clone()),
-                text.to_owned(),
-                images,
-                UserSource::Host,
-                sink,
-            );
+            self.add_user_entry(None, Some(id.clone()), text.to_owned(), images, UserSource::Host, sink);
         }
     }
 
     pub(super) fn message_sent(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
         self.messages.known_from_host = true;
-        self.messages.waiting.push_back(id.clone());
+        if !self.messages.waiting.contains(id) {
+            self.messages.waiting.push_back(id.clone());
+        }
         self.set_delivery(id, Delivery::Sent, sink);
     }
 
@@ -90,9 +71,13 @@ impl Fold {
             return self.set_delivery(&id.clone(), Delivery::Started, sink);
         }
         self.add_user_entry(None, id.clone(), text.to_owned(), images, UserSource::Host, sink);
-        if let Some(id) = id {
-            self.set_delivery(&id, Delivery::Started, sink);
+        let Some(id) = id else { return };
+        // By order it belongs to the running turn, or else to the next; a result that names messages corrects it.
+        match self.turns.current() {
+            Some(turn) => self.add_message_to(turn, &id, sink),
+            None => self.messages.waiting.push_back(id.clone()),
         }
+        self.set_delivery(&id, Delivery::Started, sink);
     }
 
     pub(super) fn command_lifecycle(&mut self, line: &CommandLifecycleMessage<'_>, sink: &mut Sink<'_>) {
@@ -111,12 +96,7 @@ impl Fold {
     }
 
     pub(super) fn set_delivery(&mut self, id: &MessageId, delivery: Delivery, sink: &mut Sink<'_>) {
-        let Some(entry) = self
-            .messages
-            .entries
-            .get(id)
-            .and_then(|entry| self.view.entry(*entry))
-        else {
+        let Some(entry) = self.messages.entries.get(id).and_then(|entry| self.view.entry(*entry)) else {
             return;
         };
         let EntryBody::User(user) = &entry.body else {
@@ -130,10 +110,24 @@ impl Fold {
         if delivery == Delivery::Started {
             entry.turn = entry.turn.or(self.turns.current());
         }
+        if delivery == Delivery::Sent {
+            entry.turn = None;
+        }
         if let EntryBody::User(user) = &mut entry.body {
             user.delivery = delivery;
         }
         self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+    }
+
+    /// A message belongs to this turn.
+    pub(super) fn set_turn(&mut self, id: &MessageId, turn: TurnId, sink: &mut Sink<'_>) {
+        let Some(entry) = self.messages.entries.get(id).and_then(|entry| self.view.entry(*entry)) else {
+            return;
+        };
+        if entry.turn != Some(turn) {
+            let entry = Entry { turn: Some(turn), ..entry.clone() };
+            self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+        }
     }
 
     /// The CLI has ended: what it did with messages that it had taken is not known.

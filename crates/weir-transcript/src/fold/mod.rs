@@ -23,7 +23,9 @@ use std::collections::HashMap;
 use weir_wire::{Body, Line, Message, RateLimitMessage, RequestId, SystemMessage, ToolUseId, TurnId};
 
 use crate::host::HostEvent;
-use crate::view::{BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Status, View};
+use crate::view::{
+    BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Status, ToolCall, View,
+};
 
 /// How a fold keeps itself small.
 #[derive(Debug, Clone)]
@@ -38,11 +40,7 @@ pub struct FoldOptions {
 
 impl Default for FoldOptions {
     fn default() -> Self {
-        Self {
-            keep_entries: None,
-            output_limit: 8 << 10,
-            unknown_limit: 4 << 10,
-        }
+        Self { keep_entries: None, output_limit: 8 << 10, unknown_limit: 4 << 10 }
     }
 }
 
@@ -86,8 +84,12 @@ pub struct Fold {
     agents: agents::Agents,
     /// Tool calls that are not settled.
     open_tools: Vec<EntryId>,
+    /// Tool calls that are not settled and whose entries were dropped.
+    dropped_calls: HashMap<ToolUseId, ToolCall>,
     /// Requests that wait for a person.
     open_requests: Vec<RequestId>,
+    /// Whether the next session id is a new one because the conversation was reset.
+    reset: bool,
     compacting: bool,
     ended: bool,
 }
@@ -111,7 +113,9 @@ impl Fold {
             costs: costs::Costs::default(),
             agents: agents::Agents::default(),
             open_tools: Vec::new(),
+            dropped_calls: HashMap::new(),
             open_requests: Vec::new(),
+            reset: false,
             compacting: false,
             ended: false,
         }
@@ -139,14 +143,17 @@ impl Fold {
         self.lines += 1;
         match &line.body {
             Body::Known(Message::StreamEvent(event)) => {
-                // Most lines are these, and none of them changes the status or ends anything.
+                // Most lines are these, and few of them can change the status: those see to it themselves.
                 self.stream_event(event, sink);
                 return;
             }
             Body::Known(message) => self.message(message, sink),
             Body::Mismatch { partial, .. } => {
                 self.unknown_line(line, sink);
-                if let Some(message) = partial {
+                // A piece of a message that does not fit might be added at the wrong place; the whole line comes.
+                if let Some(message) =
+                    partial.as_ref().filter(|message| !matches!(message, Message::StreamEvent(_)))
+                {
                     self.message(message, sink);
                 }
             }
@@ -164,14 +171,12 @@ impl Fold {
         self.line_time = None;
         match event {
             HostEvent::ProcessStarted => {
+                // Nobody may have told of the end of the one before.
+                self.stream_ended(sink);
                 self.ended = false;
                 self.costs.process_started();
             }
-            HostEvent::MessageQueued {
-                message,
-                text,
-                images,
-            } => {
+            HostEvent::MessageQueued { message, text, images } => {
                 self.message_queued(message, text, *images, sink);
             }
             HostEvent::MessageSent { message } => self.message_sent(message, sink),
@@ -184,11 +189,8 @@ impl Fold {
             HostEvent::ProcessExited { code, signal, stderr } => {
                 self.stream_ended(sink);
                 if *code != Some(0) {
-                    let notice = Notice::ProcessEnded {
-                        code: *code,
-                        signal: *signal,
-                        stderr: stderr.clone(),
-                    };
+                    let notice =
+                        Notice::ProcessEnded { code: *code, signal: *signal, stderr: stderr.clone() };
                     self.add_notice(notice, sink);
                 }
                 self.ended = true;
@@ -228,37 +230,22 @@ impl Fold {
             Message::CommandLifecycle(lifecycle) => self.command_lifecycle(lifecycle, sink),
             Message::RateLimit(limit) => self.rate_limit(limit, sink),
             Message::ToolUseSummary(summary) => {
-                let tools = summary
-                    .preceding_tool_use_ids
-                    .iter()
-                    .map(weir_wire::IdRef::to_id)
-                    .collect();
-                self.add_notice(
-                    Notice::ToolSummary {
-                        text: summary.summary.to_str().into(),
-                        tools,
-                    },
-                    sink,
-                );
+                let tools = summary.preceding_tool_use_ids.iter().map(weir_wire::IdRef::to_id).collect();
+                self.add_notice(Notice::ToolSummary { text: summary.summary.to_str().into(), tools }, sink);
             }
             Message::AuthStatus(status) => {
                 let lines: Vec<_> = status.output.iter().map(weir_wire::Text::to_str).collect();
                 let error = status.error.map(|error| error.to_str().into_owned());
-                self.add_notice(
-                    Notice::Login {
-                        text: lines.join("\n"),
-                        error,
-                    },
-                    sink,
-                );
+                self.add_notice(Notice::Login { text: lines.join("\n"), error }, sink);
             }
+            Message::ToolProgress(progress) => self.tool_progress(progress, sink),
             Message::ConversationReset(reset) => {
+                self.reset = true;
                 let trigger = reset.trigger.map(|trigger| trigger.to_str().into_owned());
                 self.add_notice(Notice::Reset { trigger }, sink);
             }
             // Answers to our own requests are the session's business; the rest is of no lasting interest.
             Message::ControlResponse(_)
-            | Message::ToolProgress(_)
             | Message::KeepAlive(_)
             | Message::PromptSuggestion(_)
             | Message::ActiveGoal(_)
@@ -295,17 +282,9 @@ impl Fold {
                 let task = |task: &weir_wire::BackgroundTask<'_>| BackgroundTask {
                     id: task.task_id.to_id(),
                     task_type: task.task_type.map(|text| text.to_str().into()),
-                    description: task
-                        .description
-                        .map(|text| text.to_str().into())
-                        .unwrap_or_default(),
+                    description: task.description.map(|text| text.to_str().into()).unwrap_or_default(),
                 };
-                self.emit(
-                    Change::Tasks {
-                        tasks: changed.tasks.iter().map(task).collect(),
-                    },
-                    sink,
-                );
+                self.emit(Change::Tasks { tasks: changed.tasks.iter().map(task).collect() }, sink);
             }
             SystemMessage::PermissionDenied(denied) => self.permission_denied(denied, sink),
             _ => self.system_notice(message, sink),
@@ -334,10 +313,7 @@ impl Fold {
     }
 
     /// The one way in which the view changes.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "every caller makes a change to give it away"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "every caller makes a change to give it away")]
     fn emit(&mut self, change: Change<'_>, sink: &mut Sink<'_>) {
         self.view.apply(&change);
         sink(&self.view, &change);
@@ -352,13 +328,7 @@ impl Fold {
     ) -> EntryId {
         let id = EntryId(self.next_entry);
         self.next_entry += 1;
-        let entry = Entry {
-            id,
-            turn,
-            parent,
-            at: self.time(),
-            body,
-        };
+        let entry = Entry { id, turn, parent, at: self.time(), body };
         self.emit(Change::EntryAdded(Arc::new(entry)), sink);
         id
     }

@@ -68,17 +68,15 @@ impl Fold {
                     post_tokens: metadata.and_then(|m| m.post_tokens),
                 }
             }
-            SystemMessage::LocalCommandOutput(output) => Notice::CommandOutput {
-                text: output.content.to_str().into(),
-            },
-            SystemMessage::Informational(info) => Notice::Info {
-                level: owned(info.level),
-                text: info.content.to_str().into(),
-            },
-            SystemMessage::Notification(notification) => Notice::Info {
-                level: owned(notification.priority),
-                text: notification.text.to_str().into(),
-            },
+            SystemMessage::LocalCommandOutput(output) => {
+                Notice::CommandOutput { text: output.content.to_str().into() }
+            }
+            SystemMessage::Informational(info) => {
+                Notice::Info { level: owned(info.level), text: info.content.to_str().into() }
+            }
+            SystemMessage::Notification(notification) => {
+                Notice::Info { level: owned(notification.priority), text: notification.text.to_str().into() }
+            }
             SystemMessage::ModelRefusalFallback(fallback) => Notice::ModelFallback {
                 from: owned(fallback.original_model),
                 to: owned(fallback.fallback_model),
@@ -95,18 +93,11 @@ impl Fold {
         let Some(last) = self.view.entries.last() else {
             return false;
         };
-        if !matches!(
-            &last.body,
-            EntryBody::Notice {
-                notice: Notice::ApiRetry { .. }
-            }
-        ) {
+        if !matches!(&last.body, EntryBody::Notice { notice: Notice::ApiRetry { .. } }) {
             return false;
         }
         let mut entry = Entry::clone(last);
-        entry.body = EntryBody::Notice {
-            notice: notice.clone(),
-        };
+        entry.body = EntryBody::Notice { notice: notice.clone() };
         self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
         true
     }

@@ -1,7 +1,9 @@
 //! What the CLI asks a person, and what became of it.
 
 use serde_json::Value;
-use weir_wire::{CanUseTool, ControlRequest, ControlRequestMessage, RequestId, Text, ToolInput};
+use weir_wire::{
+    CanUseTool, ControlRequest, ControlRequestMessage, RequestId, Text, ToolInput, ToolUseId, TurnId,
+};
 
 use super::{Fold, Sink};
 use crate::host::RequestAnswer;
@@ -29,43 +31,59 @@ impl Fold {
     }
 
     fn permission_asked(&mut self, id: &RequestId, ask: &CanUseTool<'_>, sink: &mut Sink<'_>) {
-        let tool = ask
-            .tool_use_id
-            .and_then(|id| self.tools.get(&id.to_id()).copied());
+        // The first answer counts, also if the CLI should repeat itself.
+        if self.view.request(id).is_some() {
+            return;
+        }
+        let call = ask.tool_use_id.map(|id| id.to_id());
+        let tool = call.as_ref().and_then(|id| self.tools.get(id).copied());
         let name = ask.tool_name.to_str();
         let input = ask.input.to_value();
         let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
         let kind = match (&*name, ToolInput::from_value(&name, input.clone())) {
-            ("AskUserQuestion", ToolInput::AskUserQuestion(question)) => RequestKind::Question {
-                questions: question.questions,
-                input,
-            },
-            ("ExitPlanMode", _) => RequestKind::Plan {
-                plan: self.proposed_plan(tool, &input),
-                input,
-            },
+            ("AskUserQuestion", ToolInput::AskUserQuestion(question)) => {
+                RequestKind::Question { questions: question.questions, input }
+            }
+            ("ExitPlanMode", _) => RequestKind::Plan { plan: self.proposed_plan(tool, &input), input },
             _ => RequestKind::Permission {
                 tool_name: name.clone().into_owned(),
                 input,
                 description: owned(ask.description),
                 reason: owned(ask.decision_reason),
                 blocked_path: owned(ask.blocked_path),
-                suggestions: ask
-                    .permission_suggestions
-                    .iter()
-                    .map(weir_wire::RawJson::to_value)
-                    .collect(),
+                suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
             },
         };
-        self.open_request(id.clone(), tool, kind, sink);
+        self.open_request(id.clone(), call, kind, sink);
         if let Some(tool) = tool {
-            self.update_tool(tool, sink, |tool| {
-                tool.request = Some(id.clone());
-                if !tool.state.is_settled() {
-                    tool.state = ToolState::WaitingForPermission;
-                }
-            });
+            self.wait_for_permission(tool, id, sink);
         }
+    }
+
+    fn wait_for_permission(&mut self, tool: EntryId, request: &RequestId, sink: &mut Sink<'_>) {
+        self.update_tool(tool, sink, |tool| {
+            tool.request = Some(request.clone());
+            if !tool.state.is_settled() {
+                tool.state = ToolState::WaitingForPermission;
+            }
+        });
+    }
+
+    /// A call that is asked about may come after the question.
+    pub(super) fn link_request(&mut self, entry: EntryId, sink: &mut Sink<'_>) {
+        if self.open_requests.is_empty() {
+            return;
+        }
+        let Some((found, tool)) = self.view.tool(entry) else { return };
+        let asked =
+            self.view.requests.iter().rfind(|request| {
+                request.state == RequestState::Open && request.tool.as_ref() == Some(&tool.id)
+            });
+        let Some(mut request) = asked.filter(|_| tool.request.is_none()).cloned() else { return };
+        request.parent.clone_from(&found.parent);
+        let id = request.id.clone();
+        self.emit(Change::Request(Box::new(request)), sink);
+        self.wait_for_permission(entry, &id, sink);
     }
 
     /// Newer versions leave the plan out of the request; the call has it.
@@ -79,16 +97,20 @@ impl Fold {
         }
     }
 
-    fn open_request(&mut self, id: RequestId, tool: Option<EntryId>, kind: RequestKind, sink: &mut Sink<'_>) {
-        let call = tool.and_then(|entry| self.view.entry(entry));
+    fn open_request(
+        &mut self,
+        id: RequestId,
+        tool: Option<ToolUseId>,
+        kind: RequestKind,
+        sink: &mut Sink<'_>,
+    ) {
+        let call = tool.as_ref().and_then(|id| self.tools.get(id)).and_then(|entry| self.view.entry(*entry));
         let request = Request {
             id: id.clone(),
-            entry: tool.unwrap_or(EntryId(self.next_entry)),
+            entry: call.map_or(EntryId(self.next_entry), |entry| entry.id),
             turn: call.and_then(|entry| entry.turn).or(self.turns.current()),
-            tool: tool
-                .and_then(|entry| self.tool(entry))
-                .map(|tool| tool.id.clone()),
             parent: call.and_then(|entry| entry.parent.clone()),
+            tool,
             kind,
             state: RequestState::Open,
         };
@@ -98,10 +120,7 @@ impl Fold {
 
     /// The first answer counts; what comes later changes nothing.
     fn close_request(&mut self, id: &RequestId, state: RequestState, sink: &mut Sink<'_>) -> Option<Request> {
-        let before = self
-            .view
-            .request(id)
-            .filter(|request| request.state == RequestState::Open)?;
+        let before = self.view.request(id).filter(|request| request.state == RequestState::Open)?;
         let mut request = before.clone();
         request.state = state;
         self.open_requests.retain(|open| open != id);
@@ -118,20 +137,12 @@ impl Fold {
     ) {
         let by = by.map(str::to_owned);
         let (state, tool_state) = match answer {
-            RequestAnswer::Allow { answers } => (
-                RequestState::Allowed {
-                    by,
-                    answers: answers.clone(),
-                },
-                ToolState::Running,
-            ),
-            RequestAnswer::Deny { message } => (
-                RequestState::Denied {
-                    by,
-                    message: Some(message.clone()),
-                },
-                ToolState::Denied,
-            ),
+            RequestAnswer::Allow { answers } => {
+                (RequestState::Allowed { by, answers: answers.clone() }, ToolState::Running)
+            }
+            RequestAnswer::Deny { message } => {
+                (RequestState::Denied { by, message: Some(message.clone()) }, ToolState::Denied)
+            }
             RequestAnswer::Expired => (RequestState::Expired, ToolState::Denied),
         };
         let Some(request) = self.close_request(id, state, sink) else {
@@ -156,7 +167,25 @@ impl Fold {
     }
 
     pub(super) fn request_cancelled(&mut self, id: &RequestId, sink: &mut Sink<'_>) {
-        self.close_request(id, RequestState::Cancelled, sink);
+        let Some(request) = self.close_request(id, RequestState::Cancelled, sink) else { return };
+        let Some(entry) = request.tool.and_then(|tool| self.tools.get(&tool).copied()) else { return };
+        if self.tool(entry).is_some_and(|tool| tool.state == ToolState::WaitingForPermission) {
+            self.emit(Change::ToolState { entry, state: ToolState::Running }, sink);
+        }
+    }
+
+    /// A turn has ended, so what it asked was answered, by somebody we did not hear of.
+    pub(super) fn settle_requests_of(&mut self, turn: TurnId, sink: &mut Sink<'_>) {
+        for id in self.open_requests.clone() {
+            let request = self.view.request(&id);
+            let in_background = |id: &ToolUseId| self.view.is_in_background(id);
+            let is_over = request.is_none_or(|request| {
+                request.turn == Some(turn) && !request.parent.as_ref().is_some_and(in_background)
+            });
+            if is_over {
+                self.close_request(&id, RequestState::Settled, sink);
+            }
+        }
     }
 
     /// The tool's result is there, so the request was answered, by somebody we did not hear of.

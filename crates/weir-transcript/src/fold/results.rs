@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use weir_wire::{
-    BashResult, Content, ContentBlock, RawJson, TaskRecord, TaskUpdateInput, Text, TodoRecord, ToolInput,
-    ToolResultBlock, ToolUseResult, UserMessage,
+    BashResult, Content, ContentBlock, OwnedJson, RawJson, TaskRecord, TaskUpdateInput, Text, TodoRecord,
+    ToolInput, ToolResultBlock, ToolUseResult, UserMessage,
 };
 
 use super::tools::Effect;
+use super::unknown::bounded;
 use super::{Fold, Sink};
 use crate::diff;
 use crate::time::milliseconds;
@@ -24,9 +25,12 @@ impl Fold {
             Content::Blocks(blocks) => {
                 let mut text = String::new();
                 let mut images = 0;
+                // The structured form does not say which result it belongs to, so it counts only if there is one.
+                let results = blocks.iter().filter(|block| matches!(block, ContentBlock::ToolResult(_)));
+                let structured = line.tool_use_result.as_ref().filter(|_| results.count() == 1);
                 for block in blocks {
                     match block {
-                        ContentBlock::ToolResult(result) => self.tool_result(line, result, sink),
+                        ContentBlock::ToolResult(result) => self.tool_result(line, result, structured, sink),
                         ContentBlock::Text(block) => {
                             if !text.is_empty() {
                                 text.push('\n');
@@ -70,12 +74,7 @@ impl Fold {
             .strip_prefix("<local-command-stdout>")
             .map(|rest| rest.strip_suffix("</local-command-stdout>").unwrap_or(rest));
         if let Some(printed) = printed {
-            self.add_notice(
-                Notice::CommandOutput {
-                    text: printed.to_owned(),
-                },
-                sink,
-            );
+            self.add_notice(Notice::CommandOutput { text: printed.to_owned() }, sink);
             return;
         }
         let source = match line.parent_tool_use_id {
@@ -89,25 +88,22 @@ impl Fold {
         if let Some(parent) = line.parent_tool_use_id {
             self.agent_asked(&parent.to_id(), &text, sink);
         }
-        self.add_user_entry(
-            line.parent_tool_use_id,
-            None,
-            text.into_owned(),
-            images,
-            source,
-            sink,
-        );
+        self.add_user_entry(line.parent_tool_use_id, None, text.into_owned(), images, source, sink);
     }
 
-    fn tool_result(&mut self, line: &UserMessage<'_>, block: &ToolResultBlock<'_>, sink: &mut Sink<'_>) {
+    fn tool_result(
+        &mut self,
+        line: &UserMessage<'_>,
+        block: &ToolResultBlock<'_>,
+        structured: Option<&ToolUseResult<'_>>,
+        sink: &mut Sink<'_>,
+    ) {
         let id = block.tool_use_id.to_id();
         // A result may come before its call: then the call fills in the rest later.
         let entry = self.tool_announced(line.parent_tool_use_id, &id, Text::default(), false, sink);
+        let is_first = self.tool(entry).is_some_and(|tool| tool.output.is_none());
         let output = block.content.as_ref().map(|content| self.content_output(content));
-        let output = output.unwrap_or(Output {
-            line: self.lines,
-            ..Output::default()
-        });
+        let output = output.unwrap_or(Output { line: self.lines, ..Output::default() });
         let failed = block.is_error == Some(true);
         let state = if !failed {
             ToolState::Succeeded
@@ -119,57 +115,56 @@ impl Fold {
         };
         self.request_settled(entry, sink);
         self.open_tools.retain(|open| *open != entry);
-        let effect = match &line.tool_use_result {
-            Some(result) if !failed => self.structured_result(entry, result),
-            None if !failed => self.effect_of_input(entry),
+        let effect = match structured {
+            Some(result) if !failed && is_first => self.structured_result(entry, result),
+            None if !failed && is_first => self.effect_of_input(entry),
             _ => Effect::None,
         };
         let started_at = self.tool(entry).and_then(|tool| tool.started_at);
         let took = started_at.zip(self.time()).map(|(start, end)| end - start);
-        let duration_ms = took.and_then(|took| u64::try_from(took).ok());
-        let detail = match &effect {
-            Effect::Detail(detail) => Some(detail.clone()),
-            Effect::File(path, difference) => Some(ToolDetail::FileChanged {
-                path: path.clone(),
-                added: difference.added,
-                removed: difference.removed,
-            }),
-            Effect::None | Effect::Todos(_) => None,
+        let change = Change::ToolEnded {
+            entry,
+            state,
+            output,
+            detail: effect.detail(),
+            structured: structured.and_then(|result| self.kept_for_programs(result)),
+            duration_ms: took.and_then(|took| u64::try_from(took).ok()),
         };
-        self.emit(
-            Change::ToolEnded {
-                entry,
-                state,
-                output,
-                detail,
-                duration_ms,
-            },
-            sink,
-        );
+        self.emit(change, sink);
         match effect {
             Effect::File(path, difference) => self.file_changed(entry, path, difference, sink),
             Effect::Todos(items) if items != self.todos_of(entry) => self.set_todos(entry, items, sink),
             _ => {}
         }
-        self.agent_answered(entry, line.tool_use_result.as_ref(), failed, sink);
+        if let Some(ToolUseResult::Mismatch { reason, json }) = structured {
+            let (reason, json) = (Some(reason.clone()), *json);
+            let parent = line.parent_tool_use_id;
+            self.unknown_part(UnknownReason::BlockMismatch, parent, None, reason, json, sink);
+        }
+        self.agent_answered(entry, structured, failed, sink);
+    }
+
+    /// The structured result, where nothing else in the view says the same.
+    fn kept_for_programs(&self, result: &ToolUseResult<'_>) -> Option<OwnedJson> {
+        let json = match result {
+            ToolUseResult::Other(json) => *json,
+            ToolUseResult::Agent(result) => result.source.json(),
+            ToolUseResult::TaskCreated(result) => result.source.json(),
+            ToolUseResult::TaskUpdated(result) => result.source.json(),
+            ToolUseResult::TaskList(result) => result.source.json(),
+            _ => return None,
+        };
+        (json.bytes().len() <= self.options.output_limit).then(|| json.into())
     }
 
     fn was_denied(&self, line: &UserMessage<'_>, entry: EntryId) -> bool {
         let Some(tool) = self.tool(entry) else {
             return false;
         };
-        let rejected = line
-            .tool_result_meta
-            .iter()
-            .filter(|meta| meta.id == tool.id)
-            .any(|meta| {
-                let decision = meta
-                    .permission_decision
-                    .and_then(|decision| decision.get("decision"));
-                decision
-                    .and_then(|decision| decision.as_text())
-                    .is_some_and(|decision| decision == "reject")
-            });
+        let rejected = line.tool_result_meta.iter().filter(|meta| meta.id == tool.id).any(|meta| {
+            let decision = meta.permission_decision.and_then(|decision| decision.get("decision"));
+            decision.and_then(|decision| decision.as_text()).is_some_and(|decision| decision == "reject")
+        });
         rejected || tool.state == ToolState::Denied
     }
 
@@ -185,10 +180,9 @@ impl Fold {
             ToolUseResult::FileChange(change) => {
                 Effect::File(change.file_path.to_str().into(), diff::from_result(change))
             }
-            ToolUseResult::Notebook(notebook) => Effect::File(
-                notebook.notebook_path.to_str().into(),
-                diff::from_notebook(notebook),
-            ),
+            ToolUseResult::Notebook(notebook) => {
+                Effect::File(notebook.notebook_path.to_str().into(), diff::from_notebook(notebook))
+            }
             ToolUseResult::Bash(bash) => self.command_detail(bash),
             ToolUseResult::FileRead(read) => match read.file.file_path {
                 Some(path) => Effect::Detail(ToolDetail::FileRead {
@@ -208,20 +202,15 @@ impl Fold {
             },
             ToolUseResult::Plan(plan) => match self.tool(entry).map(|tool| &tool.detail) {
                 Some(ToolDetail::Plan { text, file }) => Effect::Detail(ToolDetail::Plan {
-                    text: plan
-                        .plan
-                        .map_or_else(|| text.clone(), |plan| plan.to_str().into()),
-                    file: plan
-                        .file_path
-                        .map(|path| path.to_str().into())
-                        .or_else(|| file.clone()),
+                    text: plan.plan.map_or_else(|| text.clone(), |plan| plan.to_str().into()),
+                    file: plan.file_path.map(|path| path.to_str().into()).or_else(|| file.clone()),
                 }),
                 _ => Effect::None,
             },
-            ToolUseResult::Text(_) | ToolUseResult::Other(_) => self.effect_of_input(entry),
-            _ => self
-                .todos_after(entry, result)
-                .map_or(Effect::None, Effect::Todos),
+            ToolUseResult::Text(_) | ToolUseResult::Other(_) | ToolUseResult::Mismatch { .. } => {
+                self.effect_of_input(entry)
+            }
+            _ => self.todos_after(entry, result).map_or(Effect::None, Effect::Todos),
         }
     }
 
@@ -234,12 +223,7 @@ impl Fold {
             return Effect::None;
         }
         let stderr = bash.stderr.head(self.options.output_limit).to_str().into_owned();
-        Effect::Detail(ToolDetail::Command {
-            stderr,
-            interrupted,
-            background_task,
-            output_file,
-        })
+        Effect::Detail(ToolDetail::Command { stderr, interrupted, background_task, output_file })
     }
 
     /// The list of things to do as it is after a result.
@@ -264,9 +248,8 @@ impl Fold {
             }
             ToolUseResult::TaskCreated(created) => {
                 let new = created.task.as_ref()?;
-                let active_form = self
-                    .tool(entry)
-                    .and_then(|tool| tool.input.as_raw().get("activeForm")?.as_text());
+                let active_form =
+                    self.tool(entry).and_then(|tool| tool.input.as_raw().get("activeForm")?.as_text());
                 let new = from_task(new, owned(active_form));
                 // The same shape also answers the question for a thing that is on the list already.
                 if items.iter().all(|item| item.id != new.id) {
@@ -298,10 +281,7 @@ impl Fold {
             return self.text_output(block.text);
         }
         let mut joined = String::new();
-        let mut output = Output {
-            line: self.lines,
-            ..Output::default()
-        };
+        let mut output = Output { line: self.lines, ..Output::default() };
         for block in blocks {
             let room = self.options.output_limit.saturating_sub(joined.len());
             match block {
@@ -318,7 +298,7 @@ impl Fold {
                 }
                 ContentBlock::Unknown { json, .. } | ContentBlock::Mismatch { json, .. } => {
                     let bytes = json.bytes();
-                    joined.push_str(&String::from_utf8_lossy(bytes.get(..room).unwrap_or(bytes)));
+                    joined.push_str(&bounded(bytes, room));
                     output.bytes += bytes.len() as u64;
                 }
                 _ => {}
@@ -332,30 +312,18 @@ impl Fold {
         let limit = self.options.output_limit;
         let bytes = text.raw().len() as u64;
         if text.raw().len() <= limit {
-            return Output {
-                text: text.into(),
-                tail: None,
-                bytes,
-                line: self.lines,
-                images: 0,
-            };
+            return Output { text: text.into(), tail: None, bytes, line: self.lines, images: 0 };
         }
         // The end of long output often says what went wrong.
         let (head, tail) = (text.head(limit - limit / 4), text.tail(limit / 4));
-        Output {
-            text: head.into(),
-            tail: Some(tail.into()),
-            bytes,
-            line: self.lines,
-            images: 0,
-        }
+        Output { text: head.into(), tail: Some(tail.into()), bytes, line: self.lines, images: 0 }
     }
 
     pub(super) fn raw_output(&self, json: RawJson<'_>) -> Output {
         let bytes = json.bytes();
-        let shown = String::from_utf8_lossy(bytes.get(..self.options.output_limit).unwrap_or(bytes));
+        let shown = bounded(bytes, self.options.output_limit);
         Output {
-            text: shown.as_ref().into(),
+            text: shown.as_str().into(),
             tail: None,
             bytes: bytes.len() as u64,
             line: self.lines,
@@ -368,10 +336,7 @@ fn apply_task_update(items: &mut Vec<Todo>, update: &TaskUpdateInput) {
     if update.status.as_deref() == Some("deleted") {
         items.retain(|item| item.id.as_ref() != Some(&update.task_id));
     }
-    for item in items
-        .iter_mut()
-        .filter(|item| item.id.as_ref() == Some(&update.task_id))
-    {
+    for item in items.iter_mut().filter(|item| item.id.as_ref() == Some(&update.task_id)) {
         if let Some(status) = &update.status {
             item.status.clone_from(status);
         }

@@ -55,8 +55,11 @@ impl Streams {
         self.open.iter_mut().find(is_it)
     }
 
-    pub(super) fn take_all(&mut self) -> Vec<Stream> {
-        std::mem::take(&mut self.open)
+    /// Takes the streams for which `is_over` says so.
+    fn take(&mut self, is_over: impl Fn(&Stream) -> bool) -> Vec<Stream> {
+        let (over, open) = std::mem::take(&mut self.open).into_iter().partition(is_over);
+        self.open = open;
+        over
     }
 }
 
@@ -71,11 +74,7 @@ impl Fold {
         let parent = message.parent_tool_use_id;
         match &message.event {
             StreamEvent::BlockDelta(delta) => {
-                let Some(block) = self
-                    .streams
-                    .of(parent)
-                    .and_then(|stream| stream.block(delta.index))
-                else {
+                let Some(block) = self.streams.of(parent).and_then(|stream| stream.block(delta.index)) else {
                     return self.delta_without_start(message, delta.index, &delta.delta, sink);
                 };
                 let (entry, kind) = (block.entry, block.kind);
@@ -88,11 +87,7 @@ impl Fold {
             }
             StreamEvent::BlockStart(start) => self.block_start(message, start, sink),
             StreamEvent::BlockStop(stop) => {
-                let Some(block) = self
-                    .streams
-                    .of(parent)
-                    .and_then(|stream| stream.block(stop.index))
-                else {
+                let Some(block) = self.streams.of(parent).and_then(|stream| stream.block(stop.index)) else {
                     return;
                 };
                 block.stopped = true;
@@ -100,10 +95,7 @@ impl Fold {
                 self.end_block(entry, BlockState::Complete, sink);
             }
             StreamEvent::Error(error) => {
-                let message = error
-                    .error
-                    .map(|error| error.to_json_string())
-                    .unwrap_or_default();
+                let message = error.error.map(|error| error.to_json_string()).unwrap_or_default();
                 self.add_notice(Notice::Error { message }, sink);
             }
             StreamEvent::Unknown { kind, json } => {
@@ -130,11 +122,7 @@ impl Fold {
             }
             None => {
                 let parent = parent.map(|id| id.to_id());
-                self.streams.open.push(Stream {
-                    parent,
-                    message,
-                    blocks: Vec::new(),
-                });
+                self.streams.open.push(Stream { parent, message, blocks: Vec::new() });
             }
         }
     }
@@ -146,9 +134,19 @@ impl Fold {
         }
     }
 
-    /// Ends everything that is still being written.
+    /// Ends everything that is still being written, by whomever.
+    pub(super) fn break_off_all_streams(&mut self, sink: &mut Sink<'_>) {
+        for stream in self.streams.take(|_| true) {
+            self.break_off(&stream.blocks, sink);
+        }
+    }
+
+    /// No turn runs any more: only agents in the background go on writing.
     pub(super) fn break_off_streams(&mut self, sink: &mut Sink<'_>) {
-        for stream in self.streams.take_all() {
+        let view = &self.view;
+        let over =
+            self.streams.take(|stream| !stream.parent.as_ref().is_some_and(|id| view.is_in_background(id)));
+        for stream in over {
             self.break_off(&stream.blocks, sink);
         }
     }
@@ -182,48 +180,34 @@ impl Fold {
                 let body = thinking(api_message, index, String::new(), true);
                 (self.add_entry(turn, owner, body, sink), BlockKind::Thinking)
             }
-            ContentBlock::ToolUse(block) => (
-                self.tool_announced(parent, &block.id.to_id(), block.name, false, sink),
-                BlockKind::Tool,
-            ),
-            ContentBlock::ServerToolUse(block) => (
-                self.tool_announced(parent, &block.id.to_id(), block.name, true, sink),
-                BlockKind::Tool,
-            ),
+            ContentBlock::ToolUse(block) => {
+                (self.tool_announced(parent, &block.id.to_id(), block.name, false, sink), BlockKind::Tool)
+            }
+            ContentBlock::ServerToolUse(block) => {
+                (self.tool_announced(parent, &block.id.to_id(), block.name, true, sink), BlockKind::Tool)
+            }
             // Shown when the whole line comes, as what it is.
             _ => (EntryId(0), BlockKind::Unknown),
         };
+        self.follow(parent, start.index, entry, kind);
+        self.update_status(sink);
+        self.drop_old_entries(sink);
+    }
+
+    /// Remembers a block that is being written.
+    fn follow(&mut self, parent: Option<IdRef<'_, ToolUseId>>, index: u64, entry: EntryId, kind: BlockKind) {
         if let Some(stream) = self.streams.of(parent) {
-            let block = StreamedBlock {
-                index: start.index,
-                entry,
-                kind,
-                whole: false,
-                stopped: false,
-            };
-            stream.blocks.push(block);
+            stream.blocks.push(StreamedBlock { index, entry, kind, whole: false, stopped: false });
         }
     }
 
     fn delta(&mut self, entry: EntryId, kind: BlockKind, delta: &Delta<'_>, sink: &mut Sink<'_>) {
         match (kind, delta) {
             (BlockKind::Text, Delta::Text(text)) | (BlockKind::Thinking, Delta::Thinking(text)) => {
-                self.emit(
-                    Change::TextAppended {
-                        entry,
-                        text: text.to_str(),
-                    },
-                    sink,
-                );
+                self.emit(Change::TextAppended { entry, text: text.to_str() }, sink);
             }
             (BlockKind::Tool, Delta::InputJson(json)) => {
-                self.emit(
-                    Change::InputAppended {
-                        entry,
-                        json: json.to_str(),
-                    },
-                    sink,
-                );
+                self.emit(Change::InputAppended { entry, json: json.to_str() }, sink);
             }
             // Signatures, citations and what is unknown come again in the whole line.
             _ => {}
@@ -255,24 +239,16 @@ impl Fold {
                 };
                 (EntryBody::Text(text), BlockKind::Text)
             }
-            Delta::Thinking(_) => (
-                thinking(api_message, Some(index), String::new(), false),
-                BlockKind::Thinking,
-            ),
+            Delta::Thinking(_) => {
+                (thinking(api_message, Some(index), String::new(), false), BlockKind::Thinking)
+            }
             // Without its start a tool call has no name; the whole line brings it.
             Delta::InputJson(_) | Delta::Signature(_) | Delta::Other { .. } | _ => return,
         };
         let entry = self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
-        if let Some(stream) = self.streams.of(parent) {
-            stream.blocks.push(StreamedBlock {
-                index,
-                entry,
-                kind,
-                whole: false,
-                stopped: false,
-            });
-        }
+        self.follow(parent, index, entry, kind);
         self.delta(entry, kind, delta, sink);
+        self.update_status(sink);
     }
 
     /// A block has ended; nothing happens if it had already.
@@ -292,11 +268,5 @@ impl Fold {
 }
 
 fn thinking(message: Option<ApiMessageId>, index: Option<u64>, text: String, redacted: bool) -> EntryBody {
-    EntryBody::Thinking(ThinkingEntry {
-        message,
-        index,
-        text,
-        state: BlockState::Streaming,
-        redacted,
-    })
+    EntryBody::Thinking(ThinkingEntry { message, index, text, state: BlockState::Streaming, redacted })
 }

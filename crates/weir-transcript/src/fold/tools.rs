@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use weir_wire::{IdRef, OwnedJson, PermissionDeniedMessage, RawJson, Text, ToolInput, ToolUseId, TurnId};
+use weir_wire::{
+    IdRef, OwnedJson, PermissionDeniedMessage, RawJson, Text, ToolInput, ToolProgressMessage, ToolUseId,
+    TurnId,
+};
 
 use super::{Fold, Sink};
 use crate::diff::{self, Difference};
@@ -23,8 +26,11 @@ impl Fold {
         if let Some(entry) = self.tools.get(id) {
             return *entry;
         }
-        let mut tool = pending_call(id.clone(), server);
-        tool.name = name.to_str().into();
+        // A call that was dropped from a bounded view while it ran comes back with its result.
+        let tool = self
+            .dropped_calls
+            .remove(id)
+            .unwrap_or_else(|| ToolCall { name: name.to_str().into(), ..pending_call(id.clone(), server) });
         self.add_tool(parent, tool, sink)
     }
 
@@ -82,6 +88,7 @@ impl Fold {
                 self.add_tool(parent, tool, sink)
             }
         };
+        self.link_request(entry, sink);
         if is_agent_tool(&name) {
             self.agent_called(entry, sink);
         }
@@ -110,22 +117,49 @@ impl Fold {
         self.view.tool(entry).map(|(_, tool)| tool)
     }
 
+    /// Nothing more will be heard of a call. One that was denied stays so.
     pub(super) fn settle_tool_as(&mut self, entry: EntryId, state: ToolState, sink: &mut Sink<'_>) {
         self.open_tools.retain(|open| *open != entry);
-        if self.tool(entry).is_some_and(|tool| tool.state != state) {
+        let Some(tool) = self.tool(entry) else { return };
+        if tool.state == ToolState::Denied && tool.output.is_none() {
+            let output = Output { line: self.lines, ..Output::default() };
+            let change = Change::ToolEnded {
+                entry,
+                state: tool.state,
+                output,
+                detail: None,
+                structured: None,
+                duration_ms: None,
+            };
+            self.emit(change, sink);
+        } else if tool.state != state {
             self.emit(Change::ToolState { entry, state }, sink);
+        }
+    }
+
+    /// A tool was denied. Its result, which says so to the model, is still to come.
+    pub(super) fn deny_tool(&mut self, entry: EntryId, sink: &mut Sink<'_>) {
+        if self.tool(entry).is_some_and(|tool| tool.state != ToolState::Denied) {
+            self.emit(Change::ToolState { entry, state: ToolState::Denied }, sink);
         }
     }
 
     /// A tool was denied without asking anybody.
     pub(super) fn permission_denied(&mut self, denied: &PermissionDeniedMessage<'_>, sink: &mut Sink<'_>) {
-        let Some(entry) = denied
-            .tool_use_id
-            .and_then(|id| self.tools.get(&id.to_id()).copied())
-        else {
-            return;
-        };
-        self.settle_tool_as(entry, ToolState::Denied, sink);
+        if let Some(entry) = denied.tool_use_id.and_then(|id| self.tools.get(&id.to_id()).copied()) {
+            self.deny_tool(entry, sink);
+        }
+    }
+
+    /// How long a tool has been running.
+    pub(super) fn tool_progress(&mut self, progress: &ToolProgressMessage<'_>, sink: &mut Sink<'_>) {
+        let Some(entry) = self.tools.get(&progress.tool_use_id.to_id()).copied() else { return };
+        let Some(seconds) = progress.elapsed_time_seconds.filter(|seconds| *seconds >= 0.0) else { return };
+        self.update_tool(entry, sink, |tool| {
+            if !tool.state.is_settled() {
+                tool.duration_ms = Some((seconds * 1000.0) as u64);
+            }
+        });
     }
 
     /// The result of a call that the API ran.
@@ -138,20 +172,10 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let entry = self.tool_announced(parent, id, Text::default(), true, sink);
-        let state = if failed {
-            ToolState::Failed
-        } else {
-            ToolState::Succeeded
-        };
+        let state = if failed { ToolState::Failed } else { ToolState::Succeeded };
         self.open_tools.retain(|open| *open != entry);
         self.emit(
-            Change::ToolEnded {
-                entry,
-                state,
-                output,
-                detail: None,
-                duration_ms: None,
-            },
+            Change::ToolEnded { entry, state, output, detail: None, structured: None, duration_ms: None },
             sink,
         );
     }
@@ -159,16 +183,16 @@ impl Fold {
     /// A turn has ended: its calls that are still open will hear nothing more, unless they run beside it.
     pub(super) fn settle_tools_of(&mut self, turn: TurnId, state: ToolState, sink: &mut Sink<'_>) {
         let is_over = |entry: &EntryId| {
-            let Some(found) = self.view.entry(*entry) else {
-                return true;
-            };
-            let in_background = |id: &ToolUseId| self.view.agent(id).is_some_and(|agent| agent.background);
-            found.turn == Some(turn) && !found.parent.as_ref().is_some_and(in_background)
+            let Some(found) = self.view.entry(*entry) else { return true };
+            let in_background = found.parent.as_ref().is_some_and(|id| self.view.is_in_background(id));
+            found.turn == Some(turn) && !in_background
         };
         let over: Vec<EntryId> = self.open_tools.iter().copied().filter(is_over).collect();
         for entry in over {
             self.settle_tool_as(entry, state, sink);
+            self.agent_cut_off(entry, state, sink);
         }
+        self.dropped_calls.clear();
     }
 
     /// Tells of the file that a call has changed.
@@ -251,6 +275,21 @@ pub(super) enum Effect {
     Detail(ToolDetail),
 }
 
+impl Effect {
+    /// What the tool's kind has to say besides its output.
+    pub(super) fn detail(&self) -> Option<ToolDetail> {
+        match self {
+            Self::Detail(detail) => Some(detail.clone()),
+            Self::File(path, difference) => Some(ToolDetail::FileChanged {
+                path: path.clone(),
+                added: difference.added,
+                removed: difference.removed,
+            }),
+            Self::None | Self::Todos(_) => None,
+        }
+    }
+}
+
 /// Tools whose arguments tell what they did.
 fn has_effect(name: &str) -> bool {
     matches!(name, "Write" | "Edit" | "MultiEdit" | "TodoWrite")
@@ -268,6 +307,7 @@ fn pending_call(id: ToolUseId, server: bool) -> ToolCall {
         request: None,
         output: None,
         detail: ToolDetail::None,
+        structured: None,
         started_at: None,
         duration_ms: None,
     }
@@ -278,24 +318,17 @@ pub(super) fn is_agent_tool(name: &str) -> bool {
 }
 
 fn detail_of_call(name: &str, input: RawJson<'_>) -> ToolDetail {
-    let text = |key| {
-        input
-            .get(key)
-            .and_then(|value| value.as_text())
-            .map(|text| text.to_str().into_owned())
-    };
+    let text = |key| input.get(key).and_then(|value| value.as_text()).map(|text| text.to_str().into_owned());
     match name {
         "AskUserQuestion" => match ToolInput::from_json(name, input) {
-            ToolInput::AskUserQuestion(input) => ToolDetail::Questions {
-                questions: input.questions,
-                answers: None,
-            },
+            ToolInput::AskUserQuestion(input) => {
+                ToolDetail::Questions { questions: input.questions, answers: None }
+            }
             _ => ToolDetail::None,
         },
-        "ExitPlanMode" => ToolDetail::Plan {
-            text: text("plan").unwrap_or_default(),
-            file: text("planFilePath"),
-        },
+        "ExitPlanMode" => {
+            ToolDetail::Plan { text: text("plan").unwrap_or_default(), file: text("planFilePath") }
+        }
         "TodoWrite" | "TaskCreate" | "TaskUpdate" => ToolDetail::Todos,
         name if is_agent_tool(name) => ToolDetail::Agent,
         _ => ToolDetail::None,
@@ -323,10 +356,7 @@ fn title(name: &str, input: RawJson<'_>) -> String {
             "name",
         ],
     };
-    let text = keys
-        .iter()
-        .find_map(|key| input.get(key)?.as_text())
-        .unwrap_or_default();
+    let text = keys.iter().find_map(|key| input.get(key)?.as_text()).unwrap_or_default();
     // Four bytes are the most that a character takes; a long argument is not unescaped for its first line.
     let start = text.head(4 * LONGEST).to_str();
     let line = start.trim().lines().next().unwrap_or_default();

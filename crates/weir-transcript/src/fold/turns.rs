@@ -23,6 +23,8 @@ pub(super) struct Turns {
 struct OpenTurn {
     id: TurnId,
     interrupted: bool,
+    /// The next entry when it began: while that is still the next, nothing has happened in it.
+    began_at: u64,
 }
 
 impl Turns {
@@ -49,16 +51,21 @@ impl Turns {
 impl Fold {
     /// The turn that a line belongs to: an agent's lines to the turn that started the agent.
     pub(super) fn turn_for(&self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<TurnId> {
-        let started = parent
-            .and_then(|parent| self.view.agent(&parent.to_id()))
-            .and_then(|agent| agent.turn);
+        let started = parent.and_then(|parent| self.view.agent(&parent.to_id())).and_then(|agent| agent.turn);
         started.or(self.turns.current())
     }
 
     pub(super) fn init(&mut self, init: &InitMessage<'_>, sink: &mut Sink<'_>) {
-        let session = session_of(&self.view.session, init);
+        let session = session_of(&self.view.session, init, self.reset);
+        self.reset = false;
         self.set_session(session, sink);
-        self.begin_turn(sink);
+        // Said twice with nothing in between and nobody waiting, it is the same turn.
+        let is_repeated = self.turns.open.last().is_some_and(|turn| turn.began_at == self.next_entry)
+            && self.messages.waiting.is_empty()
+            && init.user_message_uuids.is_empty();
+        if !is_repeated {
+            self.begin_turn(sink);
+        }
         self.turn_answers(init.user_message_uuids.iter().copied(), sink);
     }
 
@@ -89,10 +96,7 @@ impl Fold {
             cost_usd: None,
             models: Vec::new(),
         };
-        self.turns.open.push(OpenTurn {
-            id,
-            interrupted: false,
-        });
+        self.turns.open.push(OpenTurn { id, interrupted: false, began_at: self.next_entry });
         self.emit(Change::TurnAdded(Box::new(turn)), sink);
         if let Some(message) = message {
             self.messages.waiting.pop_front();
@@ -117,113 +121,101 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let Some(turn) = self.turns.current() else { return };
-        let messages: Vec<MessageId> = messages.map(|id| id.to_id()).collect();
-        if messages.is_empty() {
-            return;
+        for message in messages {
+            let message = message.to_id();
+            self.messages.waiting.retain(|waiting| *waiting != message);
+            self.add_message_to(turn, &message, sink);
         }
-        self.messages
-            .waiting
-            .retain(|waiting| !messages.contains(waiting));
+    }
+
+    pub(super) fn add_message_to(&mut self, turn: TurnId, message: &MessageId, sink: &mut Sink<'_>) {
         self.update_turn(turn, sink, |turn| {
             turn.cause = TurnCause::Message;
-            for message in &messages {
-                if !turn.messages.contains(message) {
-                    turn.messages.push(message.clone());
-                }
+            if !turn.messages.contains(message) {
+                turn.messages.push(message.clone());
             }
         });
     }
 
     pub(super) fn result(&mut self, line: &ResultMessage<'_>, sink: &mut Sink<'_>) {
         self.learn_session_id(line, sink);
-        let said: Vec<MessageId> = line.user_message_uuids.iter().map(IdRef::to_id).collect();
-        let (id, interrupted) = self.turn_of_result(&said, sink);
+        let mut said: Vec<MessageId> = line.user_message_uuids.iter().map(IdRef::to_id).collect();
+        if said.is_empty() {
+            said.extend(line.user_message_uuid.map(|id| id.to_id()));
+        }
+        let origin = unasked_origin(line).filter(|_| said.is_empty());
+        let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
         let result = turn_result(line);
         let state = turn_state(line, &result, interrupted);
-        let cost = self.costs.charge(line);
-        let origin = unasked_origin(line);
-        self.attribute_messages(id, &said, origin, state, sink);
+        let charge = self.costs.charge(line);
+        self.attribute_messages(id, said, origin, state, sink);
         self.deny_tools(&result.denials, sink);
-        let tool_state = if state == TurnState::Interrupted {
-            ToolState::Interrupted
-        } else {
-            ToolState::Unknown
-        };
+        let tool_state =
+            if state == TurnState::Interrupted { ToolState::Interrupted } else { ToolState::Unknown };
         self.settle_tools_of(id, tool_state, sink);
+        self.settle_requests_of(id, sink);
         if !self.turns.is_running() {
             self.break_off_streams(sink);
+        }
+        let total = self.costs.add(&self.view.cost, &charge, line.total_cost_usd);
+        if total != self.view.cost {
+            self.emit(Change::Cost(total), sink);
         }
         self.update_turn(id, sink, |turn| {
             turn.state = state;
             turn.result = Some(result);
-            turn.cost_usd = cost.usd;
-            turn.models.clone_from(&cost.models);
+            turn.cost_usd = charge.usd;
+            turn.models = charge.models;
         });
-        let total = self.costs.add(&self.view.cost, &cost, line.total_cost_usd);
-        if total != self.view.cost {
-            self.emit(Change::Cost(total), sink);
-        }
     }
 
-    /// Takes the turn that a result ends: the one with these messages, else the oldest.
-    fn turn_of_result(&mut self, said: &[MessageId], sink: &mut Sink<'_>) -> (TurnId, bool) {
-        let answers = |turn: &OpenTurn| {
-            let messages = self
-                .view
-                .turn(turn.id)
-                .map(|turn| turn.messages.as_slice())
-                .unwrap_or_default();
-            messages.iter().any(|message| said.contains(message))
-        };
-        let place = self.turns.open.iter().position(answers).unwrap_or(0);
+    /// Takes the turn that a result ends: the one with these messages, else the oldest. A result of a turn that
+    /// nobody asked for does not end one that somebody did, if there is another.
+    fn turn_of_result(&mut self, said: &[MessageId], unasked: bool, sink: &mut Sink<'_>) -> (TurnId, bool) {
         if self.turns.open.is_empty() {
             self.begin_turn(sink);
         }
-        let turn = self.turns.open.remove(place);
+        let messages = |turn: &OpenTurn| {
+            self.view.turn(turn.id).map(|turn| turn.messages.as_slice()).unwrap_or_default()
+        };
+        let answers = |turn: &OpenTurn| messages(turn).iter().any(|message| said.contains(message));
+        let place = self.turns.open.iter().position(answers).or_else(|| {
+            let is_nobodys = |turn: &OpenTurn| messages(turn).is_empty();
+            self.turns.open.iter().position(is_nobodys).filter(|_| unasked)
+        });
+        let turn = self.turns.open.remove(place.unwrap_or(0));
         (turn.id, turn.interrupted)
     }
 
+    /// Says which messages a turn has answered. Those that it took by order and did not answer wait again.
     fn attribute_messages(
         &mut self,
         id: TurnId,
-        said: &[MessageId],
+        said: Vec<MessageId>,
         origin: Option<String>,
         state: TurnState,
         sink: &mut Sink<'_>,
     ) {
-        let taken = self
-            .view
-            .turn(id)
-            .map(|turn| turn.messages.clone())
-            .unwrap_or_default();
-        if let Some(origin) = origin.filter(|_| said.is_empty()) {
-            // The turn took a message by order, but it was not the answer: the message waits again.
-            for message in taken.into_iter().rev() {
-                self.set_delivery(&message, Delivery::Sent, sink);
-                self.messages.waiting.push_front(message);
-            }
-            return self.update_turn(id, sink, |turn| {
-                turn.cause = TurnCause::Unasked { origin: Some(origin) };
-                turn.messages.clear();
-            });
+        let taken = self.view.turn(id).map(|turn| turn.messages.clone()).unwrap_or_default();
+        let answers_nobody = origin.is_some() || (state == TurnState::Empty && said.is_empty());
+        let answered = match (answers_nobody, said.is_empty()) {
+            (true, _) => Vec::new(),
+            (false, true) => taken.clone(),
+            (false, false) => said,
+        };
+        for message in taken.into_iter().rev().filter(|message| !answered.contains(message)) {
+            self.set_delivery(&message, Delivery::Sent, sink);
+            self.messages.waiting.push_front(message);
         }
-        if state == TurnState::Empty && said.is_empty() {
-            // An empty result after a resume answers nobody.
-            for message in taken.into_iter().rev() {
-                self.set_delivery(&message, Delivery::Sent, sink);
-                self.messages.waiting.push_front(message);
-            }
-            return self.update_turn(id, sink, |turn| turn.messages.clear());
-        }
-        let answered = if said.is_empty() { taken } else { said.to_vec() };
-        self.messages
-            .waiting
-            .retain(|waiting| !answered.contains(waiting));
+        self.messages.waiting.retain(|waiting| !answered.contains(waiting));
         for message in &answered {
+            self.set_turn(message, id, sink);
             self.set_delivery(message, Delivery::Answered, sink);
         }
         self.update_turn(id, sink, |turn| {
-            if !answered.is_empty() {
+            if let Some(origin) = origin {
+                turn.cause = TurnCause::Unasked { origin: Some(origin) };
+            } else if !answered.is_empty() {
                 turn.cause = TurnCause::Message;
             }
             turn.messages = answered;
@@ -233,14 +225,8 @@ impl Fold {
     /// Some versions tell of denials only in the result.
     fn deny_tools(&mut self, denials: &[Denial], sink: &mut Sink<'_>) {
         for tool in denials.iter().filter_map(|denial| denial.tool_use_id.as_ref()) {
-            let Some(entry) = self.tools.get(tool).copied() else {
-                continue;
-            };
-            if self
-                .tool(entry)
-                .is_some_and(|tool| tool.state != ToolState::Denied)
-            {
-                self.settle_tool_as(entry, ToolState::Denied, sink);
+            if let Some(entry) = self.tools.get(tool).copied() {
+                self.deny_tool(entry, sink);
             }
         }
     }
@@ -257,11 +243,12 @@ impl Fold {
 
     /// No more lines come: what is open ends as what it is.
     pub(super) fn stream_ended(&mut self, sink: &mut Sink<'_>) {
-        self.break_off_streams(sink);
+        self.break_off_all_streams(sink);
         self.cancel_requests(sink);
         for entry in std::mem::take(&mut self.open_tools) {
             self.settle_tool_as(entry, ToolState::Unknown, sink);
         }
+        self.dropped_calls.clear();
         self.forget_running_agents(sink);
         for turn in std::mem::take(&mut self.turns.open) {
             let has_text = self.view.entries.iter().rev().any(|entry| {
@@ -284,7 +271,7 @@ impl Fold {
     }
 }
 
-fn session_of(before: &Session, init: &InitMessage<'_>) -> Session {
+fn session_of(before: &Session, init: &InitMessage<'_>, was_reset: bool) -> Session {
     let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
     let list = |texts: &[Text<'_>]| texts.iter().map(|text| text.to_str().into_owned()).collect();
     let id = init.session_id.map(|id| id.to_id());
@@ -307,7 +294,7 @@ fn session_of(before: &Session, init: &InitMessage<'_>) -> Session {
             })
             .collect(),
         slash_commands: list(&init.slash_commands),
-        forked: before.forked || is_other,
+        forked: before.forked || (is_other && !was_reset),
     }
 }
 
@@ -337,24 +324,15 @@ fn turn_result(line: &ResultMessage<'_>) -> TurnResult {
             .map(|denial| Denial {
                 tool_name: denial.tool_name.to_str().into(),
                 tool_use_id: denial.tool_use_id.map(|id| id.to_id()),
-                tool_input: denial
-                    .tool_input
-                    .map(|input| input.to_value())
-                    .unwrap_or_default(),
+                tool_input: denial.tool_input.map(|input| input.to_value()).unwrap_or_default(),
             })
             .collect(),
-        structured_output: line
-            .structured_output
-            .map(|output| output.to_value())
-            .unwrap_or_default(),
+        structured_output: line.structured_output.map(|output| output.to_value()).unwrap_or_default(),
     }
 }
 
 fn turn_state(line: &ResultMessage<'_>, result: &TurnResult, interrupted: bool) -> TurnState {
-    let aborted = result
-        .terminal_reason
-        .as_deref()
-        .is_some_and(|reason| reason.starts_with("aborted"));
+    let aborted = result.terminal_reason.as_deref().is_some_and(|reason| reason.starts_with("aborted"));
     let says_error = result.subtype.starts_with("error");
     if aborted || (interrupted && says_error) {
         TurnState::Interrupted

@@ -11,24 +11,13 @@ impl Fold {
         let name =
             |type_name: Option<Text<'_>>, subtype| type_name.map(|_| describe(type_name, subtype).into());
         let (reason, type_name, detail) = match &line.body {
-            Body::UnknownType {
-                type_name, subtype, ..
-            } => {
+            Body::UnknownType { type_name, subtype, .. } => {
                 oddities.unknown_types += 1;
                 (UnknownReason::UnknownType, name(*type_name, *subtype), None)
             }
-            Body::Mismatch {
-                type_name,
-                subtype,
-                reason,
-                ..
-            } => {
+            Body::Mismatch { type_name, subtype, reason, .. } => {
                 oddities.mismatches += 1;
-                (
-                    UnknownReason::Mismatch,
-                    name(*type_name, *subtype),
-                    Some(reason.clone()),
-                )
+                (UnknownReason::Mismatch, name(*type_name, *subtype), Some(reason.clone()))
             }
             Body::NotJson { fault } => {
                 oddities.not_json += 1;
@@ -36,11 +25,7 @@ impl Fold {
             }
             Body::Oversize { length } => {
                 oddities.oversize += 1;
-                (
-                    UnknownReason::Oversize,
-                    None,
-                    Some(format!("a line of {length} bytes")),
-                )
+                (UnknownReason::Oversize, None, Some(format!("a line of {length} bytes")))
             }
             Body::Known(_) | Body::Blank => return,
         };
@@ -50,13 +35,7 @@ impl Fold {
         };
         self.emit(Change::Oddities(oddities), sink);
         let raw = self.shown(line.raw);
-        let body = EntryBody::Unknown(UnknownEntry {
-            reason,
-            type_name,
-            detail,
-            raw,
-            bytes,
-        });
+        let body = EntryBody::Unknown(UnknownEntry { reason, type_name, detail, raw, bytes });
         self.add_entry(self.turns.current(), None, body, sink);
     }
 
@@ -73,21 +52,25 @@ impl Fold {
         let mut oddities = self.view.oddities;
         oddities.blocks += 1;
         self.emit(Change::Oddities(oddities), sink);
-        let type_name = kind
-            .or_else(|| json.get("type")?.as_text())
-            .map(|kind| kind.to_str().into());
+        let type_name = kind.or_else(|| json.get("type")?.as_text()).map(|kind| kind.to_str().into());
         let (raw, bytes) = (self.shown(json.bytes()), json.bytes().len() as u64);
-        let body = EntryBody::Unknown(UnknownEntry {
-            reason,
-            type_name,
-            detail,
-            raw,
-            bytes,
-        });
+        let body = EntryBody::Unknown(UnknownEntry { reason, type_name, detail, raw, bytes });
         self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
     }
 
     fn shown(&self, bytes: &[u8]) -> String {
-        String::from_utf8_lossy(bytes.get(..self.options.unknown_limit).unwrap_or(bytes)).into_owned()
+        bounded(bytes, self.options.unknown_limit)
     }
+}
+
+/// The beginning of some bytes as text, cut between characters.
+pub(super) fn bounded(bytes: &[u8], limit: usize) -> String {
+    let Some(start) = bytes.get(..limit).filter(|start| start.len() < bytes.len()) else {
+        return String::from_utf8_lossy(bytes).into_owned();
+    };
+    let mut text = String::from_utf8_lossy(start).into_owned();
+    if text.ends_with(char::REPLACEMENT_CHARACTER) {
+        text.pop();
+    }
+    text
 }

@@ -46,6 +46,7 @@ pub struct Agent {
 /// How far a sub-agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum AgentState {
     /// At work.
     Running,

@@ -11,6 +11,12 @@ impl View {
     pub fn apply(&mut self, change: &Change<'_>) {
         match change {
             Change::TextAppended { entry, text } => self.append_text(*entry, text),
+            Change::TextReplaced { entry, text } => match self.entry_mut(*entry).map(|entry| &mut entry.body)
+            {
+                Some(EntryBody::Text(place)) => place.text.clone_from(text),
+                Some(EntryBody::Thinking(place)) => place.text.clone_from(text),
+                _ => {}
+            },
             Change::InputAppended { entry, json } => {
                 if let Some(tool) = self.entry_mut(*entry).and_then(tool_mut) {
                     tool.input_text.push_str(json);
@@ -35,17 +41,12 @@ impl View {
                     tool.state = *state;
                 }
             }
-            Change::ToolEnded {
-                entry,
-                state,
-                output,
-                detail,
-                duration_ms,
-            } => {
+            Change::ToolEnded { entry, state, output, detail, structured, duration_ms } => {
                 if let Some(tool) = self.entry_mut(*entry).and_then(tool_mut) {
                     tool.state = *state;
                     tool.output = Some(output.clone());
                     tool.duration_ms = *duration_ms;
+                    tool.structured.clone_from(structured);
                     if let Some(detail) = detail {
                         tool.detail = detail.clone();
                     }
@@ -67,11 +68,7 @@ impl View {
             Change::Cost(cost) => self.cost.clone_from(cost),
             Change::RateLimit(limit) => self.rate_limit = Some(limit.clone()),
             Change::Oddities(oddities) => self.oddities = *oddities,
-            Change::Dropped {
-                first_entry,
-                first_turn,
-                keep_agents,
-            } => {
+            Change::Dropped { first_entry, first_turn, keep_agents } => {
                 self.drop_before(*first_entry, *first_turn, keep_agents);
             }
         }
@@ -86,21 +83,15 @@ impl View {
     }
 
     fn drop_before(&mut self, first_entry: EntryId, first_turn: TurnId, keep_agents: &[ToolUseId]) {
-        let gone = self
-            .entries
-            .iter()
-            .take_while(|entry| entry.id < first_entry)
-            .count();
+        let gone = self.entries.iter().take_while(|entry| entry.id < first_entry).count();
         self.entries.drain(..gone);
         self.dropped_entries += gone as u64;
         self.turns.retain(|turn| turn.id >= first_turn);
-        self.agents
-            .retain(|agent| agent.entry >= first_entry || keep_agents.contains(&agent.id));
+        self.agents.retain(|agent| agent.entry >= first_entry || keep_agents.contains(&agent.id));
         self.requests
             .retain(|request| request.entry >= first_entry || request.state == super::RequestState::Open);
         let agents: Vec<&ToolUseId> = self.agents.iter().map(|agent| &agent.id).collect();
-        self.todos
-            .retain(|list| list.agent.as_ref().is_none_or(|agent| agents.contains(&agent)));
+        self.todos.retain(|list| list.agent.as_ref().is_none_or(|agent| agents.contains(&agent)));
         self.files.retain(|file| file.entry >= first_entry);
     }
 
@@ -135,6 +126,20 @@ impl View {
         self.agents.iter().rfind(|agent| agent.id == *id)
     }
 
+    /// Whether this agent, or one that it is below of, goes on beside the conversation.
+    pub fn is_in_background(&self, id: &ToolUseId) -> bool {
+        let mut id = Some(id);
+        // A tree cannot be deeper than it has agents; a hostile stream could make a ring.
+        for _ in 0..=self.agents.len() {
+            let Some(agent) = id.and_then(|id| self.agent(id)) else { return false };
+            if agent.background {
+                return true;
+            }
+            id = agent.parent.as_ref();
+        }
+        false
+    }
+
     /// The turn with this number.
     pub fn turn(&self, id: TurnId) -> Option<&Turn> {
         self.turns.iter().rfind(|turn| turn.id == id)
@@ -155,10 +160,7 @@ impl View {
 
     /// What an agent said and did: the main agent for none.
     pub fn entries_of<'v>(&'v self, agent: Option<&'v ToolUseId>) -> impl Iterator<Item = &'v Entry> {
-        self.entries
-            .iter()
-            .map(|entry| &**entry)
-            .filter(move |entry| entry.parent.as_ref() == agent)
+        self.entries.iter().map(|entry| &**entry).filter(move |entry| entry.parent.as_ref() == agent)
     }
 }
 

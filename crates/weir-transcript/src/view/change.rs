@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weir_wire::{ToolUseId, TurnId};
+use weir_wire::{OwnedJson, ToolUseId, TurnId};
 
 use super::{
     Agent, BackgroundTask, BlockState, CodeBlock, Cost, Entry, EntryId, FileChange, Oddities, Output,
@@ -14,6 +14,7 @@ use super::{
 /// One step. [`super::View::apply`] takes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Change<'a> {
     /// What is known of the session has changed.
     Session(Box<Session>),
@@ -32,6 +33,13 @@ pub enum Change<'a> {
         entry: EntryId,
         /// The text.
         text: Cow<'a, str>,
+    },
+    /// The text of a text or a thinking entry is now this: what had streamed was not what was meant.
+    TextReplaced {
+        /// The entry.
+        entry: EntryId,
+        /// The whole text.
+        text: String,
     },
     /// A text or a thinking entry has ended.
     BlockEnded {
@@ -66,6 +74,8 @@ pub enum Change<'a> {
         output: Output,
         /// What the tool's kind has to say besides, if that is new.
         detail: Option<ToolDetail>,
+        /// What it gave back for programs.
+        structured: Option<OwnedJson>,
         /// How long it took.
         duration_ms: Option<u64>,
     },
@@ -107,33 +117,22 @@ impl Change<'_> {
     /// The same, borrowing nothing.
     pub fn into_owned(self) -> Change<'static> {
         match self {
-            Self::TextAppended { entry, text } => Change::TextAppended {
-                entry,
-                text: Cow::Owned(text.into_owned()),
-            },
-            Self::InputAppended { entry, json } => Change::InputAppended {
-                entry,
-                json: Cow::Owned(json.into_owned()),
-            },
+            Self::TextAppended { entry, text } => {
+                Change::TextAppended { entry, text: Cow::Owned(text.into_owned()) }
+            }
+            Self::InputAppended { entry, json } => {
+                Change::InputAppended { entry, json: Cow::Owned(json.into_owned()) }
+            }
+            Self::TextReplaced { entry, text } => Change::TextReplaced { entry, text },
             Self::Session(session) => Change::Session(session),
             Self::Status { status } => Change::Status { status },
             Self::EntryAdded(entry) => Change::EntryAdded(entry),
             Self::EntryReplaced(entry) => Change::EntryReplaced(entry),
             Self::BlockEnded { entry, state, code } => Change::BlockEnded { entry, state, code },
             Self::ToolState { entry, state } => Change::ToolState { entry, state },
-            Self::ToolEnded {
-                entry,
-                state,
-                output,
-                detail,
-                duration_ms,
-            } => Change::ToolEnded {
-                entry,
-                state,
-                output,
-                detail,
-                duration_ms,
-            },
+            Self::ToolEnded { entry, state, output, detail, structured, duration_ms } => {
+                Change::ToolEnded { entry, state, output, detail, structured, duration_ms }
+            }
             Self::TurnAdded(turn) => Change::TurnAdded(turn),
             Self::TurnReplaced(turn) => Change::TurnReplaced(turn),
             Self::Agent(agent) => Change::Agent(agent),
@@ -144,15 +143,9 @@ impl Change<'_> {
             Self::Cost(cost) => Change::Cost(cost),
             Self::RateLimit(limit) => Change::RateLimit(limit),
             Self::Oddities(oddities) => Change::Oddities(oddities),
-            Self::Dropped {
-                first_entry,
-                first_turn,
-                keep_agents,
-            } => Change::Dropped {
-                first_entry,
-                first_turn,
-                keep_agents,
-            },
+            Self::Dropped { first_entry, first_turn, keep_agents } => {
+                Change::Dropped { first_entry, first_turn, keep_agents }
+            }
         }
     }
 }

@@ -31,6 +31,7 @@ pub struct Entry {
 /// What was said or done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum EntryBody {
     /// A message to the model.
     User(UserEntry),
@@ -71,6 +72,7 @@ pub struct UserEntry {
 /// Who wrote a message to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum UserSource {
     /// We did.
     Host,
@@ -83,6 +85,7 @@ pub enum UserSource {
 /// What has become of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Delivery {
     /// It waits, with us or with the CLI.
     Queued,
@@ -140,6 +143,7 @@ pub struct ThinkingEntry {
 /// Whether a block of a message is all there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum BlockState {
     /// More is coming.
     Streaming,
@@ -195,6 +199,7 @@ pub struct UnknownEntry {
 /// What about a line or a block is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum UnknownReason {
     /// A type of line that Weir does not know.
     UnknownType,

@@ -31,6 +31,7 @@ pub struct Request {
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RequestKind {
     /// May this tool be used?
     Permission {
@@ -73,6 +74,7 @@ pub enum RequestKind {
 /// Whether a request still waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RequestState {
     /// It waits.
     Open,

@@ -34,7 +34,7 @@ pub struct Session {
     pub mcp_servers: Vec<McpServer>,
     /// The slash commands that work.
     pub slash_commands: Vec<String>,
-    /// Set where the id changed during the conversation: a fork, or a reset.
+    /// Set where the id changed during the conversation, and not by a reset that somebody asked for.
     pub forked: bool,
 }
 
@@ -50,6 +50,7 @@ pub struct McpServer {
 /// What the conversation is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Status {
     /// Nothing was heard yet.
     #[default]

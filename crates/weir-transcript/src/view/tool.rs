@@ -36,10 +36,13 @@ pub struct ToolCall {
     /// What the tool's kind has to say besides.
     #[serde(default)]
     pub detail: ToolDetail,
+    /// What it gave back for programs, where `detail` does not say it and it is not too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<OwnedJson>,
     /// When it began, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<i64>,
-    /// How long it took.
+    /// How long it took, or has taken so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
@@ -47,6 +50,7 @@ pub struct ToolCall {
 /// How far a tool call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ToolState {
     /// Its arguments are still coming.
     Pending,
@@ -94,6 +98,7 @@ pub struct Output {
 /// What the tool's kind has to say besides its output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ToolDetail {
     /// Nothing.
     #[default]
@@ -176,6 +181,7 @@ pub struct FileChange {
 /// How a file was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FileChangeKind {
     /// It is new.
     Created,

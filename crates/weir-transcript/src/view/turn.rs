@@ -35,6 +35,7 @@ pub struct Turn {
 /// Who asked for a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TurnCause {
     /// A message of ours.
     Message,
@@ -50,6 +51,7 @@ pub enum TurnCause {
 /// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TurnState {
     /// At work.
     Running,
@@ -139,9 +141,6 @@ pub struct Denial {
 impl TurnState {
     /// Whether the turn did not come to a good end.
     pub fn is_error(self) -> bool {
-        matches!(
-            self,
-            Self::Failed | Self::Interrupted | Self::Degraded | Self::Lost
-        )
+        matches!(self, Self::Failed | Self::Interrupted | Self::Degraded | Self::Lost)
     }
 }

@@ -5,7 +5,7 @@ use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
 use crate::view::{
-    AgentProgress, AgentState, Change, Denial, ModelCost, Output, RequestKind, RequestState, Todo,
+    AgentProgress, AgentState, Change, Denial, EntryId, ModelCost, Output, RequestKind, RequestState, Todo,
     ToolDetail, ToolState, TurnCause, TurnState, TurnUsage, View,
 };
 
@@ -41,6 +41,8 @@ pub enum AgentEventKind {
     /// The model says something.
     #[serde(rename = "agent-text-delta")]
     TextDelta {
+        /// The block that it belongs to.
+        entry: EntryId,
         /// What.
         text: String,
         /// Set where this takes the place of the text so far of its block.
@@ -50,6 +52,8 @@ pub enum AgentEventKind {
     /// The model thinks something.
     #[serde(rename = "agent-thinking-delta")]
     ThinkingDelta {
+        /// The block that it belongs to.
+        entry: EntryId,
         /// What.
         text: String,
         /// Set where this takes the place of the text so far of its block.
@@ -252,23 +256,14 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
             };
             (Some(turn.id), None, kind)
         }
-        Milestone::Text {
-            entry,
-            text,
-            replaces,
-        } => {
-            let kind = AgentEventKind::TextDelta {
-                text: (*text).to_owned(),
-                replaces: *replaces,
-            };
+        Milestone::Text { entry, text, replaces } => {
+            let kind =
+                AgentEventKind::TextDelta { entry: entry.id, text: (*text).to_owned(), replaces: *replaces };
             (entry.turn, entry.parent.clone(), kind)
         }
-        Milestone::Thinking {
-            entry,
-            text,
-            replaces,
-        } => {
+        Milestone::Thinking { entry, text, replaces } => {
             let kind = AgentEventKind::ThinkingDelta {
+                entry: entry.id,
                 text: (*text).to_owned(),
                 replaces: *replaces,
             };
@@ -299,27 +294,17 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
             let (request_id, tool_use_id) = (request.id.clone(), request.tool.clone());
             let (kind, state) = (request.kind.clone(), request.state.clone());
             let event = match &request.kind {
-                RequestKind::Question { .. } => AgentEventKind::Question {
-                    request_id,
-                    tool_use_id,
-                    request: kind,
-                    state,
-                },
-                _ => AgentEventKind::Permission {
-                    request_id,
-                    tool_use_id,
-                    request: kind,
-                    state,
-                },
+                RequestKind::Question { .. } => {
+                    AgentEventKind::Question { request_id, tool_use_id, request: kind, state }
+                }
+                _ => AgentEventKind::Permission { request_id, tool_use_id, request: kind, state },
             };
             (request.turn, request.parent.clone(), event)
         }
         Milestone::Todos(list) => (
             view.turns.last().map(|turn| turn.id),
             list.agent.clone(),
-            AgentEventKind::Todos {
-                items: list.items.clone(),
-            },
+            AgentEventKind::Todos { items: list.items.clone() },
         ),
         Milestone::AgentStarted(agent) => {
             let kind = AgentEventKind::SubagentStart {
@@ -341,27 +326,12 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
         }
         Milestone::Error { entry, turn, message } => {
             let parent = entry.and_then(|entry| entry.parent.clone());
-            (
-                *turn,
-                parent,
-                AgentEventKind::Error {
-                    message: message.clone(),
-                },
-            )
+            (*turn, parent, AgentEventKind::Error { message: message.clone() })
         }
-        Milestone::Notice { entry, notice } => (
-            entry.turn,
-            entry.parent.clone(),
-            AgentEventKind::Error {
-                message: notice.error_message()?,
-            },
-        ),
-        Milestone::Session(_) | Milestone::Ended => return None,
+        Milestone::Notice { entry, notice } => {
+            (entry.turn, entry.parent.clone(), AgentEventKind::Error { message: notice.error_message()? })
+        }
+        Milestone::Session { .. } | Milestone::Ended => return None,
     };
-    Some(AgentEvent {
-        kind,
-        session_id: view.session.id.clone(),
-        turn_id,
-        parent_tool_use_id,
-    })
+    Some(AgentEvent { kind, session_id: view.session.id.clone(), turn_id, parent_tool_use_id })
 }

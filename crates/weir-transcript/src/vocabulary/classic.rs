@@ -33,10 +33,7 @@ impl ClassicVocabulary {
 
     /// What the CLI printed on its standard error.
     pub fn stderr(text: &str) -> ClassicEvent {
-        ClassicEvent {
-            event: "stderr",
-            data: json!({"text": text}),
-        }
+        ClassicEvent { event: "stderr", data: json!({"text": text}) }
     }
 }
 
@@ -46,9 +43,9 @@ fn place(entry: &Entry) -> (Value, Value) {
 
 fn event(view: &View, milestone: &Milestone<'_>) -> Option<(&'static str, Value)> {
     Some(match milestone {
-        Milestone::Session(session) => {
+        Milestone::Session { session, is_first } => {
             let data = json!({
-                "subtype": "init",
+                "subtype": if *is_first { "init" } else { "session" },
                 "session_id": session.id,
                 "model": session.model,
                 "cwd": session.cwd,
@@ -58,11 +55,7 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<(&'static str, Value)
             });
             ("system", data)
         }
-        Milestone::Text {
-            entry,
-            text,
-            replaces,
-        } => {
+        Milestone::Text { entry, text, replaces } => {
             let (turn, parent) = place(entry);
             let mut data = json!({"text": text, "turn_id": turn, "parent_tool_use_id": parent});
             if let Some(data) = data.as_object_mut().filter(|_| *replaces) {
@@ -114,10 +107,7 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<(&'static str, Value)
         }
         Milestone::Error { entry, turn, message } => {
             let parent = entry.and_then(|entry| entry.parent.as_ref());
-            (
-                "error",
-                json!({"message": message, "turn_id": turn, "parent_tool_use_id": parent}),
-            )
+            ("error", json!({"message": message, "turn_id": turn, "parent_tool_use_id": parent}))
         }
         Milestone::Notice { entry, notice } => match notice.error_message() {
             Some(message) => ("error", json!({"message": message, "turn_id": entry.turn})),

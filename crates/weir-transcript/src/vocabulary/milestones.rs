@@ -9,10 +9,16 @@ use crate::view::{
     ToolCall, ToolState, Turn, TurnState, View,
 };
 
+/// Most calls without an end that are remembered beside those in the view.
+const MOST_OPEN: usize = 1000;
+
 /// A piece of news.
 #[derive(Debug)]
 pub(crate) enum Milestone<'c> {
-    Session(&'c Session),
+    Session {
+        session: &'c Session,
+        is_first: bool,
+    },
     TurnStarted(&'c Turn),
     TurnEnded(&'c Turn),
     /// Text of an agent; `replaces` where it takes the place of what was told before.
@@ -53,11 +59,15 @@ pub(crate) enum Milestone<'c> {
 /// Remembers what was told.
 #[derive(Debug, Default)]
 pub(crate) struct Milestones {
-    tools_started: HashSet<EntryId>,
-    tools_ended: HashSet<EntryId>,
+    session: bool,
+    tools_started: HashSet<ToolUseId>,
+    tools_ended: HashSet<ToolUseId>,
+    /// Results that came before their calls: told with the call, or at the end of the turn.
+    nameless: Vec<EntryId>,
     turns_ended: HashSet<TurnId>,
     agents_started: HashSet<ToolUseId>,
     agents_ended: HashSet<ToolUseId>,
+    last_error: Option<(Option<TurnId>, String)>,
 }
 
 impl Milestones {
@@ -74,20 +84,23 @@ impl Milestones {
                     text_grew(entry, text, false, tell);
                 }
             }
+            Change::TextReplaced { entry, text } => {
+                if let Some(entry) = view.entry(*entry) {
+                    text_grew(entry, text, true, tell);
+                }
+            }
             Change::EntryAdded(entry) => {
                 let Some(entry) = view.entry(entry.id) else { return };
-                self.entry_added(entry, tell);
-            }
-            Change::EntryReplaced(replaced) => {
-                let Some(entry) = view.entry(replaced.id) else {
-                    return;
-                };
                 match &entry.body {
-                    EntryBody::Text(text) => text_grew(entry, &text.text, true, tell),
-                    EntryBody::Thinking(thinking) => text_grew(entry, &thinking.text, true, tell),
-                    EntryBody::Tool(tool) => self.tool(entry, tool, tell),
-                    EntryBody::Notice { notice } => tell(Milestone::Notice { entry, notice }),
-                    EntryBody::User(_) | EntryBody::Hook(_) | EntryBody::Unknown(_) => {}
+                    EntryBody::Text(text) => text_grew(entry, &text.text, false, tell),
+                    EntryBody::Thinking(thinking) => text_grew(entry, &thinking.text, false, tell),
+                    _ => {}
+                }
+                self.entry(entry, tell);
+            }
+            Change::EntryReplaced(entry) => {
+                if let Some(entry) = view.entry(entry.id) {
+                    self.entry(entry, tell);
                 }
             }
             Change::ToolState { entry, .. } | Change::ToolEnded { entry, .. } => {
@@ -95,26 +108,17 @@ impl Milestones {
                     self.tool(entry, tool, tell);
                 }
             }
-            Change::Session(session) => tell(Milestone::Session(session)),
+            Change::Session(session) => {
+                tell(Milestone::Session { session, is_first: !self.session });
+                self.session = true;
+            }
             Change::TurnAdded(turn) => tell(Milestone::TurnStarted(turn)),
-            Change::TurnReplaced(turn) => self.turn(turn, tell),
+            Change::TurnReplaced(turn) => self.turn(view, turn, tell),
             Change::Agent(agent) => self.agent(agent, tell),
             Change::Request(request) => tell(Milestone::Request(request)),
             Change::Todos(todos) => tell(Milestone::Todos(todos)),
-            Change::Status {
-                status: Status::Ended,
-            } => tell(Milestone::Ended),
-            Change::Dropped {
-                first_entry,
-                first_turn,
-                ..
-            } => {
-                self.tools_started.retain(|entry| entry >= first_entry);
-                self.tools_ended.retain(|entry| entry >= first_entry);
-                self.turns_ended.retain(|turn| turn >= first_turn);
-                self.agents_started.retain(|agent| view.agent(agent).is_some());
-                self.agents_ended.retain(|agent| view.agent(agent).is_some());
-            }
+            Change::Status { status: Status::Ended } => tell(Milestone::Ended),
+            Change::Dropped { first_turn, .. } => self.forget(view, *first_turn),
             Change::Status { .. }
             | Change::BlockEnded { .. }
             | Change::InputAppended { .. }
@@ -126,40 +130,59 @@ impl Milestones {
         }
     }
 
-    fn entry_added<'c>(&mut self, entry: &'c Entry, tell: &mut dyn FnMut(Milestone<'c>)) {
+    /// What was dropped from the view is forgotten, but for calls whose end is still to be told.
+    fn forget(&mut self, view: &View, first_turn: TurnId) {
+        let kept: HashSet<&ToolUseId> = view.tools().map(|(_, tool)| &tool.id).collect();
+        self.tools_started.retain(|id| kept.contains(id) || !self.tools_ended.contains(id));
+        self.tools_ended.retain(|id| kept.contains(id));
+        self.nameless.retain(|entry| view.entry(*entry).is_some());
+        self.turns_ended.retain(|turn| *turn >= first_turn);
+        self.agents_started.retain(|agent| view.agent(agent).is_some());
+        self.agents_ended.retain(|agent| view.agent(agent).is_some());
+        // Calls that never end would pile up in an endless turn.
+        if self.tools_started.len() > MOST_OPEN + kept.len() {
+            self.tools_started.retain(|id| kept.contains(id));
+        }
+    }
+
+    fn entry<'c>(&mut self, entry: &'c Entry, tell: &mut dyn FnMut(Milestone<'c>)) {
         match &entry.body {
-            EntryBody::Text(text) => {
-                text_grew(entry, &text.text, false, tell);
-                if text.error.is_some() {
-                    let message = text.text.clone();
-                    tell(Milestone::Error {
-                        entry: Some(entry),
-                        turn: entry.turn,
-                        message,
-                    });
-                }
+            EntryBody::Text(text) if text.error.is_some() => {
+                self.error(Some(entry), entry.turn, text.text.clone(), tell);
             }
-            EntryBody::Thinking(thinking) => text_grew(entry, &thinking.text, false, tell),
             EntryBody::Tool(tool) => self.tool(entry, tool, tell),
             EntryBody::Notice { notice } => tell(Milestone::Notice { entry, notice }),
-            EntryBody::User(_) | EntryBody::Hook(_) | EntryBody::Unknown(_) => {}
+            _ => {}
         }
     }
 
     fn tool<'c>(&mut self, entry: &'c Entry, tool: &'c ToolCall, tell: &mut dyn FnMut(Milestone<'c>)) {
-        // A call whose result came first has no name yet: its start is told when the call comes.
-        let is_called = tool.state != ToolState::Pending && !tool.name.is_empty();
-        if is_called && self.tools_started.insert(entry.id) {
+        // A denied call ends when its result has come, which says so to the model.
+        let is_over = tool.state.is_settled() && (tool.state != ToolState::Denied || tool.output.is_some());
+        if tool.name.is_empty() {
+            if is_over && !self.nameless.contains(&entry.id) {
+                self.nameless.push(entry.id);
+            }
+            return;
+        }
+        if tool.state != ToolState::Pending && self.tools_started.insert(tool.id.clone()) {
             tell(Milestone::ToolStarted { entry, tool });
         }
-        if tool.state.is_settled() && self.tools_ended.insert(entry.id) {
+        if is_over && self.tools_ended.insert(tool.id.clone()) {
             tell(Milestone::ToolEnded { entry, tool });
         }
     }
 
-    fn turn<'c>(&mut self, turn: &'c Turn, tell: &mut dyn FnMut(Milestone<'c>)) {
+    fn turn<'c>(&mut self, view: &'c View, turn: &'c Turn, tell: &mut dyn FnMut(Milestone<'c>)) {
         if turn.state == TurnState::Running || !self.turns_ended.insert(turn.id) {
             return;
+        }
+        for entry in std::mem::take(&mut self.nameless) {
+            if let Some((entry, tool)) = view.tool(entry)
+                && self.tools_ended.insert(tool.id.clone())
+            {
+                tell(Milestone::ToolEnded { entry, tool });
+            }
         }
         let message = match (turn.state, &turn.result) {
             (TurnState::Failed, Some(result)) => match (&result.text, result.errors.is_empty()) {
@@ -171,13 +194,24 @@ impl Milestones {
             _ => None,
         };
         if let Some(message) = message {
-            tell(Milestone::Error {
-                entry: None,
-                turn: Some(turn.id),
-                message,
-            });
+            self.error(None, Some(turn.id), message, tell);
         }
         tell(Milestone::TurnEnded(turn));
+    }
+
+    /// The text and the result of a turn may tell of the same error; once is enough.
+    fn error<'c>(
+        &mut self,
+        entry: Option<&'c Entry>,
+        turn: Option<TurnId>,
+        message: String,
+        tell: &mut dyn FnMut(Milestone<'c>),
+    ) {
+        let told = Some((turn, message.clone()));
+        if self.last_error != told {
+            self.last_error = told;
+            tell(Milestone::Error { entry, turn, message });
+        }
     }
 
     fn agent<'c>(&mut self, agent: &'c Agent, tell: &mut dyn FnMut(Milestone<'c>)) {
@@ -195,16 +229,8 @@ fn text_grew<'c>(entry: &'c Entry, text: &'c str, replaces: bool, tell: &mut dyn
         return;
     }
     match &entry.body {
-        EntryBody::Text(_) => tell(Milestone::Text {
-            entry,
-            text,
-            replaces,
-        }),
-        EntryBody::Thinking(_) => tell(Milestone::Thinking {
-            entry,
-            text,
-            replaces,
-        }),
+        EntryBody::Text(_) => tell(Milestone::Text { entry, text, replaces }),
+        EntryBody::Thinking(_) => tell(Milestone::Thinking { entry, text, replaces }),
         _ => {}
     }
 }
@@ -213,19 +239,11 @@ impl Notice {
     /// The error that a notice tells of, if it does.
     pub(crate) fn error_message(&self) -> Option<String> {
         match self {
-            Self::ApiRetry {
-                attempt,
-                max_retries,
-                delay_ms,
-                status,
-                error,
-            } => {
+            Self::ApiRetry { attempt, max_retries, delay_ms, status, error } => {
                 let what = error.as_deref().unwrap_or("no answer");
                 let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
                 let of = max_retries.map(|most| format!(" of {most}")).unwrap_or_default();
-                let wait = delay_ms
-                    .map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0))
-                    .unwrap_or_default();
+                let wait = delay_ms.map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0)).unwrap_or_default();
                 Some(format!("the API failed: {what}{status}; try {attempt}{of}{wait}"))
             }
             Self::RateLimit { status, .. } if status == "rejected" => {
@@ -238,15 +256,9 @@ impl Notice {
                     (None, None) => "the CLI ended".into(),
                 };
                 let stderr = stderr.trim();
-                Some(if stderr.is_empty() {
-                    how
-                } else {
-                    format!("{how}: {stderr}")
-                })
+                Some(if stderr.is_empty() { how } else { format!("{how}: {stderr}") })
             }
-            Self::Login {
-                error: Some(error), ..
-            } => Some(error.clone()),
+            Self::Login { error: Some(error), .. } => Some(error.clone()),
             Self::Error { message } => Some(message.clone()),
             _ => None,
         }

@@ -29,10 +29,7 @@ fn a_turn_costs_the_difference_of_the_totals() {
         .json(&old_result(1.0, 400, 0));
     assert_eq!(costs(&talk), [Some(0.25), Some(0.75), Some(0.0)]);
     let cost = &talk.view().cost;
-    assert_eq!(
-        (cost.usd, cost.reported_usd, cost.resets),
-        (Some(1.0), Some(1.0), 0)
-    );
+    assert_eq!((cost.usd, cost.reported_usd, cost.resets), (Some(1.0), Some(1.0), 0));
     assert_eq!((cost.models[0].input_tokens, cost.models[0].usd), (400, 1.0));
     assert_eq!(talk.view().turns[1].models[0].input_tokens, 300);
 }
@@ -40,10 +37,7 @@ fn a_turn_costs_the_difference_of_the_totals() {
 #[test]
 fn a_lower_total_has_started_over() {
     let mut talk = Conversation::new();
-    talk.init()
-        .json(&old_result(1.0, 400, 400))
-        .init()
-        .json(&old_result(0.5, 200, 200));
+    talk.init().json(&old_result(1.0, 400, 400)).init().json(&old_result(0.5, 200, 200));
     assert_eq!(costs(&talk), [Some(1.0), Some(0.5)]);
     assert_eq!((talk.view().cost.usd, talk.view().cost.resets), (Some(1.5), 1));
 }
@@ -68,10 +62,7 @@ fn an_unknown_cost_is_unknown_and_not_zero() {
 #[test]
 fn a_resumed_process_that_carries_the_total_on_is_charged_the_difference() {
     let mut talk = Conversation::new();
-    talk.init()
-        .json(&old_result(1.0, 400, 400))
-        .exits(Some(0), None, "")
-        .host(&HostEvent::ProcessStarted);
+    talk.init().json(&old_result(1.0, 400, 400)).exits(Some(0), None, "").host(&HostEvent::ProcessStarted);
     talk.init().json(&old_result(1.5, 600, 200));
     assert_eq!(costs(&talk), [Some(1.0), Some(0.5)]);
 }
@@ -79,10 +70,7 @@ fn a_resumed_process_that_carries_the_total_on_is_charged_the_difference() {
 #[test]
 fn a_resumed_process_that_starts_at_zero_is_charged_all() {
     let mut talk = Conversation::new();
-    talk.init()
-        .json(&old_result(1.0, 400, 400))
-        .exits(Some(0), None, "")
-        .host(&HostEvent::ProcessStarted);
+    talk.init().json(&old_result(1.0, 400, 400)).exits(Some(0), None, "").host(&HostEvent::ProcessStarted);
     talk.init().json(&old_result(1.5, 600, 600));
     assert_eq!(costs(&talk), [Some(1.0), Some(1.5)]);
 }
@@ -106,4 +94,21 @@ fn an_interrupted_turn_that_reports_the_old_total_costs_nothing() {
     interrupted["subtype"] = json!("error_during_execution");
     talk.json(&interrupted).init().json(&old_result(1.25, 500, 100));
     assert_eq!(costs(&talk), [Some(1.0), Some(0.0), Some(0.25)]);
+}
+
+#[test]
+fn absurd_numbers_do_no_harm() {
+    let mut talk = Conversation::new();
+    let absurd = |total: f64| {
+        json!({
+            "type": "result", "subtype": "success", "result": "x", "total_cost_usd": total,
+            "usage": {"input_tokens": u64::MAX, "output_tokens": u64::MAX},
+            "modelUsage": {"m": {"inputTokens": u64::MAX, "outputTokens": 5, "costUSD": total}, "n": {"inputTokens": u64::MAX}},
+        })
+    };
+    talk.init().json(&old_result(0.0, 0, 0)).init().json(&absurd(1e300)).exits(Some(0), None, "");
+    talk.host(&HostEvent::ProcessStarted).init().json(&absurd(1e300)).init().json(&absurd(1e308));
+    let through_json: weir_transcript::View =
+        serde_json::from_str(&serde_json::to_string(talk.view()).unwrap()).unwrap();
+    assert_eq!(&through_json, talk.view());
 }

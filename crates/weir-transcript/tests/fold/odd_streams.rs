@@ -35,13 +35,7 @@ fn what_is_unknown_is_an_entry_and_is_counted() {
             UnknownReason::BlockMismatch,
         ]
     );
-    let expected = Oddities {
-        unknown_types: 1,
-        mismatches: 1,
-        not_json: 1,
-        oversize: 0,
-        blocks: 2,
-    };
+    let expected = Oddities { unknown_types: 1, mismatches: 1, not_json: 1, oversize: 0, blocks: 2 };
     assert_eq!(talk.view().oddities, expected);
     assert_eq!(talk.texts(None), ["fine"]);
 }
@@ -80,10 +74,7 @@ fn rate_limits_are_told_when_they_change() {
         .line(&line("allowed_warning"))
         .line(&line("rejected"));
     assert_eq!(talk.view().entries.len(), 2);
-    assert_eq!(
-        talk.view().rate_limit.as_ref().unwrap().resets_at,
-        Some(1_794_726_184)
-    );
+    assert_eq!(talk.view().rate_limit.as_ref().unwrap().resets_at, Some(1_794_726_184));
 }
 
 /// All lines of the recordings, as a bag to draw from.
@@ -104,24 +95,12 @@ fn recorded_lines() -> Vec<Vec<u8>> {
 fn host_event(number: u8) -> HostEvent {
     let id = format!("m{}", number % 5);
     match number % 8 {
-        0 => HostEvent::MessageQueued {
-            message: id.as_str().into(),
-            text: "x".into(),
-            images: 0,
-        },
-        1 => HostEvent::MessageSent {
-            message: id.as_str().into(),
-        },
-        2 => HostEvent::MessageCancelled {
-            message: id.as_str().into(),
-        },
+        0 => HostEvent::MessageQueued { message: id.as_str().into(), text: "x".into(), images: 0 },
+        1 => HostEvent::MessageSent { message: id.as_str().into() },
+        2 => HostEvent::MessageCancelled { message: id.as_str().into() },
         3 => HostEvent::Interrupted,
         4 => HostEvent::ProcessStarted,
-        5 => HostEvent::ProcessExited {
-            code: Some(1),
-            signal: None,
-            stderr: String::new(),
-        },
+        5 => HostEvent::ProcessExited { code: Some(1), signal: None, stderr: String::new() },
         6 => HostEvent::RecordingEnded,
         _ => HostEvent::Stderr { text: "x".into() },
     }

@@ -12,11 +12,7 @@ fn asks(talk: &mut Conversation, tool: &str, name: &str, input: &serde_json::Val
 }
 
 fn answer(talk: &mut Conversation, request: &str, answer: RequestAnswer, by: &str) {
-    talk.host(&HostEvent::RequestAnswered {
-        request: request.into(),
-        answer,
-        by: Some(by.into()),
-    });
+    talk.host(&HostEvent::RequestAnswered { request: request.into(), answer, by: Some(by.into()) });
 }
 
 #[test]
@@ -31,25 +27,14 @@ fn a_tool_waits_runs_and_ends() {
     talk.returns(None, "t", "gone");
     assert_eq!(talk.tool("t").state, ToolState::Succeeded);
     let state = &talk.view().requests[0].state;
-    assert_eq!(
-        *state,
-        RequestState::Allowed {
-            by: Some("anna".into()),
-            answers: None
-        }
-    );
+    assert_eq!(*state, RequestState::Allowed { by: Some("anna".into()), answers: None });
 }
 
 #[test]
 fn the_first_answer_counts() {
     let mut talk = Conversation::new();
     asks(talk.init(), "t", "Bash", &json!({}));
-    answer(
-        &mut talk,
-        "r_t",
-        RequestAnswer::Deny { message: "no".into() },
-        "anna",
-    );
+    answer(&mut talk, "r_t", RequestAnswer::Deny { message: "no".into() }, "anna");
     answer(&mut talk, "r_t", RequestAnswer::Allow { answers: None }, "ben");
     assert!(
         matches!(&talk.view().requests[0].state, RequestState::Denied { by: Some(by), .. } if by == "anna")
@@ -85,35 +70,18 @@ fn the_cli_takes_a_request_back() {
 fn a_question_has_its_choices_and_its_answers() {
     let mut talk = Conversation::new();
     let questions = json!([{"question": "Which?", "header": "W", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": false}]);
-    asks(
-        talk.init(),
-        "t",
-        "AskUserQuestion",
-        &json!({"questions": questions}),
-    );
-    let RequestKind::Question { questions, .. } = &talk.view().requests[0].kind else {
-        panic!()
-    };
+    asks(talk.init(), "t", "AskUserQuestion", &json!({"questions": questions}));
+    let RequestKind::Question { questions, .. } = &talk.view().requests[0].kind else { panic!() };
     assert_eq!(questions[0].options.as_ref().unwrap()[1].label, "B");
-    answer(
-        &mut talk,
-        "r_t",
-        RequestAnswer::Allow {
-            answers: Some(json!({"Which?": "B"})),
-        },
-        "anna",
-    );
-    let ToolDetail::Questions { answers, .. } = &talk.tool("t").detail else {
-        panic!()
-    };
+    answer(&mut talk, "r_t", RequestAnswer::Allow { answers: Some(json!({"Which?": "B"})) }, "anna");
+    let ToolDetail::Questions { answers, .. } = &talk.tool("t").detail else { panic!() };
     assert_eq!(answers.as_ref().unwrap()["Which?"], "B");
 }
 
 #[test]
 fn a_plan_is_shown_also_where_only_the_call_has_it() {
     let mut talk = Conversation::new();
-    talk.init()
-        .calls(None, "t", "ExitPlanMode", &json!({"plan": "1. do it"}));
+    talk.init().calls(None, "t", "ExitPlanMode", &json!({"plan": "1. do it"}));
     talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"ExitPlanMode","input":{},"tool_use_id":"t","requires_user_interaction":true}}"#);
     assert!(
         matches!(&talk.view().requests[0].kind, RequestKind::Plan { plan: Some(plan), .. } if plan == "1. do it")
@@ -126,8 +94,43 @@ fn a_request_without_a_known_call_is_a_request_all_the_same() {
     talk.init().line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}"#);
     assert_eq!(talk.view().requests.len(), 1);
     talk.line(r#"{"type":"control_request","request_id":"e","request":{"subtype":"elicitation","mcp_server_name":"db","message":"Password?"}}"#);
-    assert!(matches!(
-        &talk.view().requests[1].kind,
-        RequestKind::Elicitation { .. }
-    ));
+    assert!(matches!(&talk.view().requests[1].kind, RequestKind::Elicitation { .. }));
+}
+
+#[test]
+fn a_request_before_its_call_is_linked_when_the_call_comes() {
+    let mut talk = Conversation::new();
+    talk.init().line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}"#);
+    talk.calls(None, "t", "Bash", &json!({}));
+    assert_eq!(talk.tool("t").state, ToolState::WaitingForPermission);
+    talk.returns(None, "t", "ok");
+    assert_eq!(talk.view().requests[0].state, RequestState::Settled);
+}
+
+#[test]
+fn a_request_that_is_repeated_is_not_opened_again() {
+    let mut talk = Conversation::new();
+    let line = r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}"#;
+    talk.init().line(line);
+    answer(&mut talk, "r", RequestAnswer::Deny { message: "no".into() }, "anna");
+    talk.line(line);
+    assert!(matches!(talk.view().requests[0].state, RequestState::Denied { .. }));
+}
+
+#[test]
+fn what_a_turn_asked_is_settled_when_it_ends() {
+    let mut talk = Conversation::new();
+    talk.init().line(r#"{"type":"control_request","request_id":"e","request":{"subtype":"elicitation","mcp_server_name":"db","message":"?"}}"#);
+    talk.result("done");
+    assert_eq!(talk.view().requests[0].state, RequestState::Settled);
+    assert_eq!(talk.view().status, Status::Idle);
+}
+
+#[test]
+fn a_denied_tool_stays_denied_when_the_cli_dies() {
+    let mut talk = Conversation::new();
+    asks(talk.init(), "t", "Bash", &json!({}));
+    answer(&mut talk, "r_t", RequestAnswer::Deny { message: "no".into() }, "anna");
+    talk.exits(None, Some(9), "");
+    assert_eq!(talk.tool("t").state, ToolState::Denied);
 }

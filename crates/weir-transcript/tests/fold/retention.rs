@@ -6,10 +6,7 @@ use weir_transcript::{FoldOptions, ToolState};
 use crate::support::Conversation;
 
 fn bounded(keep: usize) -> Conversation {
-    Conversation::with_options(FoldOptions {
-        keep_entries: Some(keep),
-        ..FoldOptions::default()
-    })
+    Conversation::with_options(FoldOptions { keep_entries: Some(keep), ..FoldOptions::default() })
 }
 
 #[test]
@@ -20,14 +17,14 @@ fn one_endless_turn_takes_constant_memory() {
         let tool = format!("t{number}");
         talk.calls(None, &tool, "Write", &json!({"file_path": "/a", "content": "x"}))
             .returns(None, &tool, "ok");
-        talk.calls(None, &format!("a{number}"), "Task", &json!({"prompt": "go"}))
-            .returns(None, &format!("a{number}"), "done");
+        talk.calls(None, &format!("a{number}"), "Task", &json!({"prompt": "go"})).returns(
+            None,
+            &format!("a{number}"),
+            "done",
+        );
         talk.line("not JSON");
         let view = talk.fold.view();
-        assert!(
-            view.entries.len() <= 50 && view.files.len() <= 50 && view.agents.len() <= 50,
-            "{number}"
-        );
+        assert!(view.entries.len() <= 50 && view.files.len() <= 50 && view.agents.len() <= 50, "{number}");
     }
     let view = talk.view();
     assert_eq!(view.dropped_entries + view.entries.len() as u64, 6000);
@@ -39,10 +36,7 @@ fn one_endless_turn_takes_constant_memory() {
 fn many_turns_leave_only_the_last_ones() {
     let mut talk = bounded(10);
     for number in 0..200 {
-        talk.sends(&format!("m{number}"), "hello")
-            .init()
-            .says(&format!("a{number}"), "hi")
-            .result("hi");
+        talk.sends(&format!("m{number}"), "hello").init().says(&format!("a{number}"), "hi").result("hi");
     }
     assert!(talk.view().turns.len() < 30);
     assert_eq!(talk.view().turns.last().unwrap().id.0, 200);
@@ -51,25 +45,45 @@ fn many_turns_leave_only_the_last_ones() {
 #[test]
 fn a_result_whose_call_was_dropped_is_still_told() {
     let mut talk = bounded(4);
-    talk.init().calls(None, "old", "Bash", &json!({}));
+    talk.init().calls(None, "old", "Bash", &json!({"command": "ls"}));
     for number in 0..100 {
         talk.says(&format!("m{number}"), "text");
     }
     talk.returns(None, "old", "at last");
-    assert_eq!(talk.tool("old").state, ToolState::Succeeded);
+    let tool = talk.tool("old");
+    assert_eq!((tool.name.as_str(), tool.title.as_str(), tool.state), ("Bash", "ls", ToolState::Succeeded));
     talk.result("done");
+}
+
+#[test]
+fn turns_without_entries_are_bounded_too() {
+    let mut talk = bounded(4);
+    for _ in 0..500 {
+        talk.init().result("x");
+    }
+    assert!(talk.view().turns.len() < 30, "{}", talk.view().turns.len());
+    assert_eq!(talk.view().turns.last().unwrap().id.0, 500);
+}
+
+#[test]
+fn every_kept_entry_has_its_turn() {
+    let mut talk = bounded(5);
+    for number in 0..100 {
+        talk.sends(&format!("m{number}"), "hello").init().says(&format!("a{number}"), "hi").result("hi");
+        talk.line("not JSON");
+        let view = talk.fold.view();
+        let has_turn = |entry: &std::sync::Arc<weir_transcript::Entry>| {
+            entry.turn.is_none_or(|id| view.turn(id).is_some())
+        };
+        assert!(view.entries.iter().all(has_turn), "{number}");
+    }
 }
 
 #[test]
 fn agents_that_still_run_are_kept() {
     let mut talk = bounded(4);
     talk.init()
-        .calls(
-            None,
-            "a",
-            "Task",
-            &json!({"prompt": "go", "run_in_background": true}),
-        )
+        .calls(None, "a", "Task", &json!({"prompt": "go", "run_in_background": true}))
         .returns(None, "a", "launched");
     for number in 0..100 {
         talk.says(&format!("m{number}"), "text");

@@ -16,11 +16,7 @@ pub(crate) fn captures() -> Vec<(String, String, PathBuf)> {
             let path = file.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if let Some(name) = name.strip_suffix(".out.ndjson") {
-                found.push((
-                    version.file_name().to_string_lossy().into_owned(),
-                    name.to_owned(),
-                    path,
-                ));
+                found.push((version.file_name().to_string_lossy().into_owned(), name.to_owned(), path));
             }
         }
     }
@@ -60,11 +56,7 @@ impl Conversation {
     }
 
     pub(crate) fn with_options(options: FoldOptions) -> Self {
-        Self {
-            decoder: Decoder::new(),
-            fold: Fold::new(options),
-            changes: Vec::new(),
-        }
+        Self { decoder: Decoder::new(), fold: Fold::new(options), changes: Vec::new() }
     }
 
     /// The CLI writes a line.
@@ -121,20 +113,12 @@ impl Conversation {
 
     /// The host sends a message.
     pub(crate) fn sends(&mut self, id: &str, text: &str) -> &mut Self {
-        self.host(&HostEvent::MessageQueued {
-            message: id.into(),
-            text: text.into(),
-            images: 0,
-        });
+        self.host(&HostEvent::MessageQueued { message: id.into(), text: text.into(), images: 0 });
         self.host(&HostEvent::MessageSent { message: id.into() })
     }
 
     pub(crate) fn exits(&mut self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> &mut Self {
-        self.host(&HostEvent::ProcessExited {
-            code,
-            signal,
-            stderr: stderr.into(),
-        })
+        self.host(&HostEvent::ProcessExited { code, signal, stderr: stderr.into() })
     }
 
     /// The view; and the changes so far lead to it, which is checked each time.
@@ -148,23 +132,16 @@ impl Conversation {
     }
 
     pub(crate) fn tool(&self, id: &str) -> &weir_transcript::ToolCall {
-        self.view()
-            .tools()
-            .find(|(_, tool)| tool.id.as_str() == id)
-            .unwrap()
-            .1
+        self.view().tools().find(|(_, tool)| tool.id.as_str() == id).unwrap().1
     }
 
     /// All texts of an agent, in order.
     pub(crate) fn texts(&self, agent: Option<&str>) -> Vec<String> {
         let agent = agent.map(ToolUseId::from);
-        let texts = self
-            .view()
-            .entries_of(agent.as_ref())
-            .filter_map(|entry| match &entry.body {
-                EntryBody::Text(text) => Some(text.text.clone()),
-                _ => None,
-            });
+        let texts = self.view().entries_of(agent.as_ref()).filter_map(|entry| match &entry.body {
+            EntryBody::Text(text) => Some(text.text.clone()),
+            _ => None,
+        });
         texts.collect()
     }
 }
@@ -177,11 +154,7 @@ pub(crate) fn outline(view: &View) -> String {
     writeln!(
         out,
         "session {} model {} version {} key {} mode {}{}",
-        session.id.as_ref().map_or("?", |id| if id.as_str().len() == 36 {
-            "<uuid>"
-        } else {
-            id.as_str()
-        }),
+        session.id.as_ref().map_or("?", |id| if id.as_str().len() == 36 { "<uuid>" } else { id.as_str() }),
         words(&session.model),
         words(&session.version),
         words(&session.api_key_source),
@@ -195,13 +168,9 @@ pub(crate) fn outline(view: &View) -> String {
             TurnCause::Message => format!("asked by {} message(s)", turn.messages.len()),
             TurnCause::Presumed => "presumably asked".into(),
             TurnCause::Unasked { origin } => format!("unasked ({})", words(origin)),
+            other => format!("{other:?}"),
         };
-        write!(
-            out,
-            "turn {} {:?}, {cause}, cost {:?}",
-            turn.id, turn.state, turn.cost_usd
-        )
-        .unwrap();
+        write!(out, "turn {} {:?}, {cause}, cost {:?}", turn.id, turn.state, turn.cost_usd).unwrap();
         if let Some(result) = &turn.result {
             write!(out, ", {} is_error={}", result.subtype, result.is_error).unwrap();
             if let Some(reason) = &result.terminal_reason {
@@ -218,44 +187,20 @@ pub(crate) fn outline(view: &View) -> String {
         writeln!(out).unwrap();
     }
     entries(&mut out, view, None, 0);
-    for agent in view
-        .agents
-        .iter()
-        .filter(|agent| !view.tools().any(|(_, tool)| tool.id == agent.id))
-    {
+    for agent in view.agents.iter().filter(|agent| !view.tools().any(|(_, tool)| tool.id == agent.id)) {
         writeln!(out, "agent of an unseen call:").unwrap();
         agent_lines(&mut out, view, &agent.id, 1);
     }
     for request in &view.requests {
-        writeln!(
-            out,
-            "request for {:?}: {} {:?}",
-            request.tool,
-            kind_name(&request.kind),
-            request.state
-        )
-        .unwrap();
+        writeln!(out, "request for {:?}: {} {:?}", request.tool, kind_name(&request.kind), request.state)
+            .unwrap();
     }
     for list in &view.todos {
-        let items = list
-            .items
-            .iter()
-            .map(|item| format!("[{}] {}", item.status, item.text));
-        writeln!(
-            out,
-            "todos of {:?}: {}",
-            list.agent,
-            items.collect::<Vec<_>>().join(" / ")
-        )
-        .unwrap();
+        let items = list.items.iter().map(|item| format!("[{}] {}", item.status, item.text));
+        writeln!(out, "todos of {:?}: {}", list.agent, items.collect::<Vec<_>>().join(" / ")).unwrap();
     }
     for file in &view.files {
-        writeln!(
-            out,
-            "file {:?} +{} -{} exact={}",
-            file.kind, file.added, file.removed, file.exact
-        )
-        .unwrap();
+        writeln!(out, "file {:?} +{} -{} exact={}", file.kind, file.added, file.removed, file.exact).unwrap();
         for line in file.diff.lines() {
             writeln!(out, "    {line}").unwrap();
         }
@@ -316,16 +261,9 @@ fn describe(entry: &Entry) -> String {
     let what = match &entry.body {
         EntryBody::User(user) => format!("user {:?} {:?} {}", user.source, user.delivery, short(&user.text)),
         EntryBody::Text(text) => {
-            let error = text
-                .error
-                .as_ref()
-                .map(|error| format!(" {error:?}"))
-                .unwrap_or_default();
-            let code = if text.code.is_empty() {
-                String::new()
-            } else {
-                format!(" code {}", text.code.len())
-            };
+            let error = text.error.as_ref().map(|error| format!(" {error:?}")).unwrap_or_default();
+            let code =
+                if text.code.is_empty() { String::new() } else { format!(" code {}", text.code.len()) };
             format!("text {:?} {}{code}{error}", text.state, short(&text.text))
         }
         EntryBody::Thinking(thinking) => format!("thinking {:?} {}", thinking.state, short(&thinking.text)),
@@ -336,11 +274,8 @@ fn describe(entry: &Entry) -> String {
                     .as_ref()
                     .map(|tail| format!(" … {} bytes of tail", tail.to_str().len()))
                     .unwrap_or_default();
-                let images = if output.images > 0 {
-                    format!(" images {}", output.images)
-                } else {
-                    String::new()
-                };
+                let images =
+                    if output.images > 0 { format!(" images {}", output.images) } else { String::new() };
                 format!("{}{tail}{images}", short(&output.text.to_str()))
             });
             let detail = match &tool.detail {
@@ -369,27 +304,22 @@ fn describe(entry: &Entry) -> String {
             unknown.detail,
             short(&unknown.raw)
         ),
+        other => format!("{other:?}"),
     };
     format!("[{turn}] {what}")
 }
 
 fn kind_name(kind: &weir_transcript::RequestKind) -> String {
     match kind {
-        weir_transcript::RequestKind::Permission {
-            tool_name,
-            suggestions,
-            ..
-        } => {
-            format!(
-                "permission to use {tool_name}, {} suggestion(s)",
-                suggestions.len()
-            )
+        weir_transcript::RequestKind::Permission { tool_name, suggestions, .. } => {
+            format!("permission to use {tool_name}, {} suggestion(s)", suggestions.len())
         }
         weir_transcript::RequestKind::Question { questions, .. } => {
             format!("question {}", short(&questions.first().unwrap().question))
         }
         weir_transcript::RequestKind::Plan { plan, .. } => format!("plan {:?}", plan.as_deref().map(short)),
         weir_transcript::RequestKind::Elicitation { server, .. } => format!("elicitation of {server}"),
+        other => format!("{other:?}"),
     }
 }
 

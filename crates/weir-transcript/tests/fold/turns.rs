@@ -17,24 +17,15 @@ fn deliveries(talk: &Conversation) -> Vec<(String, Delivery)> {
 fn without_ids_messages_are_answered_in_order() {
     let mut talk = Conversation::new();
     talk.sends("a", "A").sends("b", "B");
-    assert_eq!(
-        deliveries(&talk),
-        [("A".into(), Delivery::Sent), ("B".into(), Delivery::Sent)]
-    );
+    assert_eq!(deliveries(&talk), [("A".into(), Delivery::Sent), ("B".into(), Delivery::Sent)]);
     talk.init();
     assert_eq!(deliveries(&talk)[0].1, Delivery::Started);
     talk.says("m", "to A").result("to A");
-    assert_eq!(
-        deliveries(&talk),
-        [("A".into(), Delivery::Answered), ("B".into(), Delivery::Sent)]
-    );
+    assert_eq!(deliveries(&talk), [("A".into(), Delivery::Answered), ("B".into(), Delivery::Sent)]);
     talk.init().says("n", "to B").result("to B");
     assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
     assert!(
-        talk.view()
-            .turns
-            .iter()
-            .all(|turn| turn.cause == TurnCause::Message && turn.messages.len() == 1)
+        talk.view().turns.iter().all(|turn| turn.cause == TurnCause::Message && turn.messages.len() == 1)
     );
     assert_eq!(talk.view().status, Status::Idle);
 }
@@ -53,19 +44,12 @@ fn a_result_says_by_ids_which_messages_it_answers() {
 fn a_turn_that_nobody_asked_for_is_nobodys_answer() {
     let mut talk = Conversation::new();
     talk.sends("a", "A").init().says("m", "to A").result("to A");
-    talk.init()
-        .says("n", "the task has ended")
-        .result("the task has ended");
+    talk.init().says("n", "the task has ended").result("the task has ended");
     assert_eq!(talk.view().turns[1].cause, TurnCause::Unasked { origin: None });
     // A message is sent while the CLI wakes up by itself: by order the turn would be its answer.
     talk.sends("b", "B").init().says("o", "woke up");
     talk.json(&json!({"type": "result", "subtype": "success", "result": "woke up", "num_turns": 1, "origin": {"kind": "task-notification"}}));
-    assert_eq!(
-        talk.view().turns[2].cause,
-        TurnCause::Unasked {
-            origin: Some("task-notification".into())
-        }
-    );
+    assert_eq!(talk.view().turns[2].cause, TurnCause::Unasked { origin: Some("task-notification".into()) });
     assert_eq!(deliveries(&talk)[1].1, Delivery::Sent);
     talk.init().says("p", "to B").result("to B");
     assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
@@ -87,25 +71,11 @@ fn an_empty_result_after_a_resume_answers_nobody() {
 #[test]
 fn a_result_that_is_held_back_belongs_to_the_older_turn() {
     let mut talk = Conversation::new();
-    talk.init()
-        .says("m", "first")
-        .init()
-        .says("n", "second")
-        .result("first")
-        .result("second");
-    let texts: Vec<_> = talk
-        .view()
-        .turns
-        .iter()
-        .map(|turn| turn.result.clone().unwrap().text.unwrap())
-        .collect();
+    talk.init().says("m", "first").init().says("n", "second").result("first").result("second");
+    let texts: Vec<_> =
+        talk.view().turns.iter().map(|turn| turn.result.clone().unwrap().text.unwrap()).collect();
     assert_eq!(texts, ["first", "second"]);
-    let turns: Vec<_> = talk
-        .view()
-        .entries
-        .iter()
-        .map(|entry| entry.turn.unwrap().0)
-        .collect();
+    let turns: Vec<_> = talk.view().entries.iter().map(|entry| entry.turn.unwrap().0).collect();
     assert_eq!(turns, [1, 2]);
 }
 
@@ -114,22 +84,14 @@ fn is_error_counts_whatever_the_subtype_says() {
     let mut talk = Conversation::new();
     talk.init()
         .json(&json!({"type": "result", "subtype": "success", "is_error": true, "result": "API Error"}));
-    talk.init()
-        .json(&json!({"type": "result", "subtype": "error_max_turns", "is_error": false}));
-    assert!(
-        talk.view()
-            .turns
-            .iter()
-            .all(|turn| turn.state == TurnState::Failed)
-    );
+    talk.init().json(&json!({"type": "result", "subtype": "error_max_turns", "is_error": false}));
+    assert!(talk.view().turns.iter().all(|turn| turn.state == TurnState::Failed));
 }
 
 #[test]
 fn an_interrupt_ends_the_turn_and_its_tools() {
     let mut talk = Conversation::new();
-    talk.init()
-        .calls(None, "t", "Bash", &json!({"command": "sleep 60"}))
-        .host(&HostEvent::Interrupted);
+    talk.init().calls(None, "t", "Bash", &json!({"command": "sleep 60"})).host(&HostEvent::Interrupted);
     talk.json(
         &json!({"type": "result", "subtype": "error_during_execution", "is_error": false, "num_turns": 1}),
     );
@@ -140,18 +102,11 @@ fn an_interrupt_ends_the_turn_and_its_tools() {
 #[test]
 fn when_the_cli_dies_everything_that_was_open_ends() {
     let mut talk = Conversation::new();
-    talk.sends("a", "A")
-        .init()
-        .says("m", "working")
-        .calls(None, "t", "Task", &json!({"prompt": "go"}));
+    talk.sends("a", "A").init().says("m", "working").calls(None, "t", "Task", &json!({"prompt": "go"}));
     talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Task","input":{},"tool_use_id":"t"}}"#);
     assert_eq!(talk.view().status, Status::WaitingForPerson);
     talk.sends("b", "B");
-    talk.host(&HostEvent::MessageQueued {
-        message: "c".into(),
-        text: "C".into(),
-        images: 0,
-    });
+    talk.host(&HostEvent::MessageQueued { message: "c".into(), text: "C".into(), images: 0 });
     talk.exits(None, Some(9), "out of memory");
     let view = talk.view();
     assert_eq!(view.status, Status::Ended);
@@ -160,10 +115,7 @@ fn when_the_cli_dies_everything_that_was_open_ends() {
     assert_eq!(view.agents[0].state, weir_transcript::AgentState::Unknown);
     assert_eq!(view.requests[0].state, weir_transcript::RequestState::Cancelled);
     let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
-    assert_eq!(
-        states,
-        [Delivery::Indeterminate, Delivery::Indeterminate, Delivery::Queued]
-    );
+    assert_eq!(states, [Delivery::Indeterminate, Delivery::Indeterminate, Delivery::Queued]);
     let last = &view.entries.last().unwrap().body;
     assert!(
         matches!(last, EntryBody::Notice { notice: Notice::ProcessEnded { signal: Some(9), stderr, .. } } if stderr == "out of memory")
@@ -187,15 +139,9 @@ fn lifecycle_lines_tell_what_became_of_a_message() {
     talk.sends("a", "A").sends("b", "B").init();
     let lifecycle =
         |id: &str, state: &str| json!({"type": "command_lifecycle", "command_uuid": id, "state": state});
-    talk.json(&lifecycle("a", "queued"))
-        .json(&lifecycle("a", "started"))
-        .json(&lifecycle("b", "cancelled"));
-    let states = |talk: &Conversation| {
-        deliveries(talk)
-            .into_iter()
-            .map(|(_, state)| state)
-            .collect::<Vec<_>>()
-    };
+    talk.json(&lifecycle("a", "queued")).json(&lifecycle("a", "started")).json(&lifecycle("b", "cancelled"));
+    let states =
+        |talk: &Conversation| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
     assert_eq!(states(&talk), [Delivery::Started, Delivery::Cancelled]);
     talk.json(&lifecycle("a", "completed"));
     assert_eq!(states(&talk), [Delivery::Answered, Delivery::Cancelled]);
@@ -219,4 +165,76 @@ fn another_session_id_is_marked() {
     talk.line(r#"{"type":"system","subtype":"init","session_id":"s2"}"#);
     assert!(talk.view().session.forked);
     assert_eq!(talk.view().session.id.as_ref().unwrap().as_str(), "s2");
+}
+
+#[test]
+fn a_message_that_was_taken_by_order_and_not_answered_waits_again() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").sends("b", "B").init();
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "num_turns": 1, "user_message_uuids": ["b"]}));
+    let states =
+        |talk: &Conversation| deliveries(talk).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
+    assert_eq!(states(&talk), [Delivery::Sent, Delivery::Answered]);
+    assert_eq!(talk.view().entries[1].turn.unwrap().0, 1);
+    talk.init().result("y");
+    assert_eq!(states(&talk), [Delivery::Answered, Delivery::Answered]);
+}
+
+#[test]
+fn a_result_that_nobody_asked_for_does_not_end_a_turn_that_somebody_did() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().says("m", "to A").init().says("n", "woke up");
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "woke up", "num_turns": 1, "origin": {"kind": "task-notification"}}));
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "to A", "num_turns": 1, "user_message_uuids": ["a"]}));
+    let texts: Vec<_> =
+        talk.view().turns.iter().map(|turn| turn.result.clone().unwrap().text.unwrap()).collect();
+    assert_eq!(texts, ["to A", "woke up"]);
+}
+
+#[test]
+fn an_init_that_is_said_twice_is_one_turn() {
+    let mut talk = Conversation::new();
+    talk.init().init().says("m", "hi").result("hi");
+    assert_eq!(talk.view().turns.len(), 1);
+    assert_eq!(talk.view().status, Status::Idle);
+}
+
+#[test]
+fn a_process_that_starts_ends_what_the_one_before_left_open() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().says("m", "half").host(&HostEvent::ProcessStarted);
+    talk.sends("b", "B").init().says("n", "to B").result("to B");
+    let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(states, [Delivery::Indeterminate, Delivery::Answered]);
+    assert_eq!(talk.view().turns[0].state, TurnState::Degraded);
+}
+
+#[test]
+fn an_echo_in_a_recording_belongs_to_the_turn() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .line(r#"{"type":"user","message":{"content":"hello"},"uuid":"a","isReplay":true}"#)
+        .says("m", "hi")
+        .result("hi");
+    assert_eq!(deliveries(&talk), [("hello".into(), Delivery::Answered)]);
+}
+
+#[test]
+fn a_reset_is_not_a_fork() {
+    let mut talk = Conversation::new();
+    talk.init().result("x").line(r#"{"type":"conversation_reset","trigger":"clear","session_id":"s1"}"#);
+    talk.line(r#"{"type":"system","subtype":"init","session_id":"s2"}"#);
+    assert!(!talk.view().session.forked);
+}
+
+#[test]
+fn a_message_that_is_sent_twice_is_one_message() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A")
+        .host(&HostEvent::MessageSent { message: "a".into() })
+        .init()
+        .result("x")
+        .init()
+        .result("y");
+    assert_eq!(talk.view().turns[1].cause, TurnCause::Unasked { origin: None });
 }

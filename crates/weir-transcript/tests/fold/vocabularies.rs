@@ -1,17 +1,18 @@
 //! The normalised vocabularies, made from the same fold.
 
-use weir_transcript::{AgentVocabulary, ClassicVocabulary, Fold, FoldOptions, HostEvent, SummaryBuilder};
+use serde_json::json;
+use weir_transcript::{
+    AgentEventKind, AgentVocabulary, ClassicVocabulary, Fold, FoldOptions, HostEvent, Outcome, RequestAnswer,
+    SummaryBuilder, View,
+};
 use weir_wire::{Decoder, Framer};
 
-use crate::support::captures;
+use crate::support::{Conversation, captures};
 
 /// Names of the events of a capture, runs of the same one counted.
 fn names(version: &str, name: &str) -> (String, String) {
     let (mut agent, mut classic) = (Vec::new(), Vec::new());
-    let (_, _, path) = captures()
-        .into_iter()
-        .find(|(v, n, _)| v == version && n == name)
-        .unwrap();
+    let (_, _, path) = captures().into_iter().find(|(v, n, _)| v == version && n == name).unwrap();
     let mut agent_words = AgentVocabulary::default();
     let mut classic_words = ClassicVocabulary::default();
     let (mut framer, mut decoder) = (Framer::new(), Decoder::new());
@@ -117,14 +118,14 @@ fn errors_and_things_to_do() {
     agent-message-start
     agent-error ×2
     agent-text-delta
-    agent-error ×2
+    agent-error
     agent-message-end
     ");
     insta::assert_snapshot!(classic, @r"
     system
     error ×2
     text
-    error ×2
+    error
     result
     done
     ");
@@ -147,10 +148,8 @@ fn a_cut_off_recording_ends_with_an_error_and_an_end() {
 
 #[test]
 fn the_summary_tells_the_answer_that_was_asked_for() {
-    let (_, _, path) = captures()
-        .into_iter()
-        .find(|(v, n, _)| v == "2.1.325" && n == "background-bash")
-        .unwrap();
+    let (_, _, path) =
+        captures().into_iter().find(|(v, n, _)| v == "2.1.325" && n == "background-bash").unwrap();
     let mut summary = SummaryBuilder::default();
     let (mut framer, mut decoder) = (Framer::new(), Decoder::new());
     let mut fold = Fold::new(FoldOptions::default());
@@ -165,4 +164,115 @@ fn the_summary_tells_the_answer_that_was_asked_for() {
     assert_eq!(run.stream_text, "It runs in the background.\n\nIt has finished.");
     assert_eq!(run.cost_usd, Some(0.0042));
     assert!(!run.is_error && !run.degraded);
+}
+
+/// The events of a conversation that a test writes, in a short form.
+fn told(conversation: &Conversation) -> Vec<String> {
+    let mut words = AgentVocabulary::default();
+    let mut view = View::default();
+    let mut out = Vec::new();
+    for change in &conversation.changes {
+        view.apply(change);
+        words.translate(&view, change, &mut |event| {
+            let detail = match &event.kind {
+                AgentEventKind::ToolStart { name, .. } => format!(" {name}"),
+                AgentEventKind::ToolEnd { name, state, output, .. } => {
+                    let output = output.as_ref().map(|output| output.text.to_str().into_owned());
+                    format!(" {name} {state:?} {output:?}")
+                }
+                AgentEventKind::TextDelta { text, replaces, .. } => format!(" {text:?} {replaces}"),
+                AgentEventKind::SubagentEnd { state, .. } => format!(" {state:?}"),
+                _ => String::new(),
+            };
+            out.push(format!("{}{detail}", event.name().trim_start_matches("agent-")));
+        });
+    }
+    out
+}
+
+#[test]
+fn a_result_before_its_call_is_told_with_the_call_and_in_order() {
+    let mut talk = Conversation::new();
+    talk.init().returns(None, "t", "early").calls(None, "t", "Bash", &json!({"command": "ls"})).result("x");
+    assert_eq!(
+        told(&talk),
+        ["message-start", "tool-start Bash", "tool-end Bash Succeeded Some(\"early\")", "message-end",]
+    );
+}
+
+#[test]
+fn a_result_whose_call_never_comes_is_told_at_the_end_of_the_turn() {
+    let mut talk = Conversation::new();
+    talk.init().returns(None, "t", "early").result("x");
+    assert_eq!(told(&talk), ["message-start", "tool-end  Succeeded Some(\"early\")", "message-end"]);
+}
+
+#[test]
+fn a_denied_tool_ends_with_what_the_model_was_told() {
+    let mut talk = Conversation::new();
+    talk.init().calls(None, "t", "Bash", &json!({}));
+    talk.line(r#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}"#);
+    let answer = RequestAnswer::Deny { message: "no".into() };
+    talk.host(&HostEvent::RequestAnswered { request: "r".into(), answer, by: None });
+    assert!(!told(&talk).iter().any(|event| event.starts_with("tool-end")));
+    talk.line(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"no","is_error":true}]}}"#);
+    assert_eq!(told(&talk).last().unwrap(), "tool-end Bash Denied Some(\"no\")");
+}
+
+#[test]
+fn when_the_cli_dies_tools_and_agents_end_before_the_turn() {
+    let mut talk = Conversation::new();
+    talk.init().calls(None, "a", "Task", &json!({"prompt": "go"})).calls(Some("a"), "t", "Bash", &json!({}));
+    talk.exits(None, Some(9), "");
+    let ends: Vec<String> = told(&talk).into_iter().filter(|event| event.contains("-end")).collect();
+    assert_eq!(
+        ends,
+        ["tool-end Task Unknown None", "tool-end Bash Unknown None", "subagent-end Unknown", "message-end",]
+    );
+}
+
+#[test]
+fn text_that_was_wrong_is_told_again_as_a_replacement() {
+    let mut talk = Conversation::new();
+    talk.init().line(
+        r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","content":[]}}}"#,
+    );
+    talk.line(r#"{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}"#);
+    talk.line(r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hxl"}}}"#);
+    talk.says("m", "Hello");
+    assert_eq!(told(&talk), ["message-start", "text-delta \"Hxl\" false", "text-delta \"Hello\" true"]);
+}
+
+#[test]
+fn a_classic_result_has_the_total_of_its_own_turn() {
+    let (mut decoder, mut fold) = (Decoder::new(), Fold::new(FoldOptions::default()));
+    let mut words = ClassicVocabulary::default();
+    let mut totals = Vec::new();
+    for total in [0.5, 0.75] {
+        let line = json!({"type": "result", "subtype": "success", "result": "x", "total_cost_usd": total})
+            .to_string();
+        fold.line(&decoder.decode(line.as_bytes()), &mut |view, change| {
+            words.translate(view, change, &mut |event| {
+                if event.event == "result" {
+                    totals.push(event.data["total_cost_usd"].as_f64().unwrap());
+                }
+            });
+        });
+    }
+    assert_eq!(totals, [0.5, 0.75]);
+}
+
+#[test]
+fn an_answer_that_was_cut_off_is_what_was_said_in_its_turn() {
+    let mut talk = Conversation::new();
+    talk.init().says("m", "first").result("first").init().says("n", "sec").exits(Some(1), None, "");
+    let mut summary = SummaryBuilder::new();
+    let mut view = View::default();
+    for change in &talk.changes {
+        view.apply(change);
+        summary.observe(&view, change);
+    }
+    let run = summary.summary(&view);
+    assert_eq!((run.degraded, run.final_text.as_deref()), (true, Some("sec")));
+    assert_eq!(summary.outcome(&view), Outcome::NoResult);
 }

@@ -70,11 +70,7 @@ impl<'a> Body<'a> {
     /// The message, also where some of it did not fit.
     pub fn message(&self) -> Option<&Message<'a>> {
         match self {
-            Self::Known(message)
-            | Self::Mismatch {
-                partial: Some(message),
-                ..
-            } => Some(message),
+            Self::Known(message) | Self::Mismatch { partial: Some(message), .. } => Some(message),
             _ => None,
         }
     }
@@ -116,10 +112,7 @@ impl Decoder {
     pub fn decode_frame<'a>(&mut self, frame: Frame<'a>) -> Line<'a> {
         match frame {
             Frame::Line(line) => self.decode(line),
-            Frame::Oversize { head, length } => Line {
-                raw: head,
-                body: Body::Oversize { length },
-            },
+            Frame::Oversize { head, length } => Line { raw: head, body: Body::Oversize { length } },
         }
     }
 
@@ -127,10 +120,7 @@ impl Decoder {
     pub fn decode<'a>(&mut self, raw: &'a [u8]) -> Line<'a> {
         let json = trim(raw);
         if let Some(message) = self.shapes.recognise(json) {
-            return Line {
-                raw,
-                body: Body::Known(Message::StreamEvent(message)),
-            };
+            return Line { raw, body: Body::Known(Message::StreamEvent(message)) };
         }
         let body = self.decode_any(json);
         if let Body::Known(Message::StreamEvent(message)) = &body {
@@ -145,12 +135,9 @@ impl Decoder {
         }
         match self.index.build(json) {
             Err(fault) => Body::NotJson { fault },
-            Ok(node) if node.kind() != JsonKind::Object => Body::NotJson {
-                fault: JsonFault {
-                    at: 0,
-                    what: "a JSON value that is not an object",
-                },
-            },
+            Ok(node) if node.kind() != JsonKind::Object => {
+                Body::NotJson { fault: JsonFault { at: 0, what: "a JSON value that is not an object" } }
+            }
             Ok(node) => decode_object(node),
         }
     }
@@ -178,21 +165,13 @@ fn decode_object<'a>(node: Node<'a, '_>) -> Body<'a> {
         return mismatch(None, subtype, problems, None);
     }
     let Some(name) = type_name else {
-        return Body::UnknownType {
-            type_name,
-            subtype,
-            json,
-        };
+        return Body::UnknownType { type_name, subtype, json };
     };
     let subtype_name = subtype.map(|subtype| subtype.to_str());
     let message = Message::read(&name.to_str(), subtype_name.as_deref(), node, &mut problems);
     match message {
         Some(message) if problems.is_empty() => Body::Known(message),
-        None if problems.is_empty() => Body::UnknownType {
-            type_name,
-            subtype,
-            json,
-        },
+        None if problems.is_empty() => Body::UnknownType { type_name, subtype, json },
         partial => mismatch(type_name, subtype, problems, partial),
     }
 }

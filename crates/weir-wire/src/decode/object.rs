@@ -164,9 +164,7 @@ impl<'a> Source<'a> {
     /// The members that this version of Weir has no field for.
     pub fn unknown_members(&self) -> impl Iterator<Item = (Text<'a>, RawJson<'a>)> + use<'a> {
         let known = self.known;
-        self.json
-            .members()
-            .filter(move |(key, _)| !known.iter().any(|name| key.is(name)))
+        self.json.members().filter(move |(key, _)| !known.iter().any(|name| key.is(name)))
     }
 }
 

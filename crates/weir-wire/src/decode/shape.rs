@@ -99,10 +99,7 @@ impl Shapes {
 fn span_in(whole: &[u8], part: &[u8]) -> Option<Span> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     let end = start + part.len();
-    (end <= whole.len()).then_some(Span {
-        start: start as u32,
-        end: end as u32,
-    })
+    (end <= whole.len()).then_some(Span { start: start as u32, end: end as u32 })
 }
 
 impl Shape {
@@ -125,10 +122,7 @@ impl Shape {
             Some(match text {
                 Some(text) => {
                     let span = span_in(json, text.raw())?;
-                    Some((
-                        span,
-                        json.get(span.start as usize..span.end as usize)?.contains(&b'\\'),
-                    ))
+                    Some((span, json.get(span.start as usize..span.end as usize)?.contains(&b'\\')))
                 }
                 None => None,
             })
@@ -136,11 +130,7 @@ impl Shape {
         let delta_first = delta_hole.start < id_hole.start;
         Some(Self {
             line: json.to_vec(),
-            holes: if delta_first {
-                [delta_hole, id_hole]
-            } else {
-                [id_hole, delta_hole]
-            },
+            holes: if delta_first { [delta_hole, id_hole] } else { [id_hole, delta_hole] },
             delta_first,
             delta,
             index: block.index,
@@ -190,35 +180,21 @@ impl Shape {
         first: Text<'a>,
         second: Text<'a>,
     ) -> Option<StreamEventMessage<'a>> {
-        let (text, uuid) = if self.delta_first {
-            (first, second)
-        } else {
-            (second, first)
-        };
+        let (text, uuid) = if self.delta_first { (first, second) } else { (second, first) };
         let delta = match self.delta {
             DeltaKind::Text => Delta::Text(text),
             DeltaKind::Thinking => Delta::Thinking(text),
             DeltaKind::InputJson => Delta::InputJson(text),
         };
-        let event_source = Source {
-            json: RawJson::trusted(moved.part(self.event)?),
-            known: self.event_keys,
-        };
+        let event_source = Source { json: RawJson::trusted(moved.part(self.event)?), known: self.event_keys };
         Some(StreamEventMessage {
-            event: StreamEvent::BlockDelta(BlockDelta {
-                index: self.index,
-                delta,
-                source: event_source,
-            }),
+            event: StreamEvent::BlockDelta(BlockDelta { index: self.index, delta, source: event_source }),
             session_id: moved.text(self.session_id)?.map(IdRef::from),
             parent_tool_use_id: moved.text(self.parent_tool_use_id)?.map(IdRef::from),
             uuid: Some(uuid),
             api_message_id: moved.text(self.api_message_id)?.map(IdRef::from),
             ttft_ms: self.ttft_ms,
-            source: Source {
-                json: RawJson::trusted(moved.json),
-                known: self.keys,
-            },
+            source: Source { json: RawJson::trusted(moved.json), known: self.keys },
         })
     }
 }

@@ -17,10 +17,7 @@ const MOST: usize = 1 << 17;
 
 /// Values under these keys are handed out as raw JSON, so nobody would look at an index of them.
 fn is_opaque(key: &[u8]) -> bool {
-    matches!(
-        key,
-        b"input" | b"tool_input" | b"updatedInput" | b"structured_output"
-    )
+    matches!(key, b"input" | b"tool_input" | b"updatedInput" | b"structured_output")
 }
 
 #[derive(Clone, Copy)]
@@ -67,11 +64,7 @@ impl Index {
         if rest != json.len() {
             return fault(rest, "more text after the JSON value");
         }
-        Ok(Node {
-            json,
-            records: &self.records,
-            at: 0,
-        })
+        Ok(Node { json, records: &self.records, at: 0 })
     }
 
     fn push(&mut self, key: Option<super::syntax::Key>, start: usize, kind: RecordKind) -> usize {
@@ -108,11 +101,7 @@ impl Index {
         let (kind, end) = match byte_at(json, start) {
             Some(b'"') => {
                 let (end, escaped) = string_end(json, start + 1)?;
-                let kind = if escaped {
-                    RecordKind::EscapedString
-                } else {
-                    RecordKind::PlainString
-                };
+                let kind = if escaped { RecordKind::EscapedString } else { RecordKind::PlainString };
                 (kind, end + 1)
             }
             Some(open @ (b'{' | b'[')) => return self.container(json, start, key, depth, open == b'{'),
@@ -144,18 +133,8 @@ impl Index {
         } else {
             (RecordKind::Array, RecordKind::OpaqueArray)
         };
-        let hidden = key
-            .and_then(|key| json.get(key.start..key.end))
-            .is_some_and(is_opaque);
-        let at = self.push(
-            key,
-            start,
-            if hidden || depth >= DEEPEST {
-                opaque
-            } else {
-                indexed
-            },
-        );
+        let hidden = key.and_then(|key| json.get(key.start..key.end)).is_some_and(is_opaque);
+        let at = self.push(key, start, if hidden || depth >= DEEPEST { opaque } else { indexed });
         if hidden || depth >= DEEPEST {
             let end = value_end(json, start)?;
             self.close(at, end);
@@ -242,27 +221,17 @@ impl<'a, 'i> Node<'a, 'i> {
 
     /// Whether this is a container whose members are not in the index.
     pub(crate) fn is_opaque(&self) -> bool {
-        matches!(
-            self.record().kind,
-            RecordKind::OpaqueArray | RecordKind::OpaqueObject
-        )
+        matches!(self.record().kind, RecordKind::OpaqueArray | RecordKind::OpaqueObject)
     }
 
     pub(crate) fn raw(&self) -> RawJson<'a> {
         let record = self.record();
-        RawJson::trusted(
-            self.json
-                .get(record.start as usize..record.end as usize)
-                .unwrap_or_default(),
-        )
+        RawJson::trusted(self.json.get(record.start as usize..record.end as usize).unwrap_or_default())
     }
 
     pub(crate) fn key(&self) -> Text<'a> {
         let record = self.record();
-        let raw = self
-            .json
-            .get(record.key_start as usize..record.key_end as usize)
-            .unwrap_or_default();
+        let raw = self.json.get(record.key_start as usize..record.key_end as usize).unwrap_or_default();
         Text::new(raw, record.key_escaped)
     }
 
@@ -273,9 +242,7 @@ impl<'a, 'i> Node<'a, 'i> {
             RecordKind::EscapedString => true,
             _ => return None,
         };
-        let raw = self
-            .json
-            .get(record.start as usize + 1..record.end as usize - 1)?;
+        let raw = self.json.get(record.start as usize + 1..record.end as usize - 1)?;
         Some(Text::new(raw, escaped))
     }
 

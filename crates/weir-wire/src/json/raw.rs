@@ -69,9 +69,7 @@ impl<'a> RawJson<'a> {
         if skip_space(json, end) != json.len() {
             return fault(end, "more text after the JSON value");
         }
-        Ok(Self {
-            json: json.get(..end).unwrap_or_default(),
-        })
+        Ok(Self { json: json.get(..end).unwrap_or_default() })
     }
 
     /// The bytes as they stand in the line.
@@ -133,58 +131,37 @@ impl<'a> RawJson<'a> {
         if let Some(integer) = small_integer(self.json) {
             return Some(integer);
         }
-        if let Some(integer) = std::str::from_utf8(self.json)
-            .ok()
-            .and_then(|text| text.parse().ok())
-        {
+        if let Some(integer) = std::str::from_utf8(self.json).ok().and_then(|text| text.parse().ok()) {
             return Some(integer);
         }
         let number = self.as_f64()?;
-        (0.0..18_446_744_073_709_551_616.0)
-            .contains(&number)
-            .then_some(number as u64)
+        (0.0..18_446_744_073_709_551_616.0).contains(&number).then_some(number as u64)
     }
 
     /// The number, if it is one that an `i64` can hold. A fraction is cut off.
     pub fn as_i64(&self) -> Option<i64> {
-        if let Some(integer) = std::str::from_utf8(self.json)
-            .ok()
-            .and_then(|text| text.parse().ok())
-        {
+        if let Some(integer) = std::str::from_utf8(self.json).ok().and_then(|text| text.parse().ok()) {
             return Some(integer);
         }
         let number = self.as_f64()?;
-        (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
-            .contains(&number)
-            .then_some(number as i64)
+        (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number).then_some(number as i64)
     }
 
     /// The members of an object, in order, repeated keys included. Empty for anything else.
     pub fn members(&self) -> Members<'a> {
-        let at = if self.kind() == JsonKind::Object {
-            Some(skip_space(self.json, 1))
-        } else {
-            None
-        };
+        let at = if self.kind() == JsonKind::Object { Some(skip_space(self.json, 1)) } else { None };
         Members { json: self.json, at }
     }
 
     /// The elements of an array, in order. Empty for anything else.
     pub fn elements(&self) -> Elements<'a> {
-        let at = if self.kind() == JsonKind::Array {
-            Some(skip_space(self.json, 1))
-        } else {
-            None
-        };
+        let at = if self.kind() == JsonKind::Array { Some(skip_space(self.json, 1)) } else { None };
         Elements { json: self.json, at }
     }
 
     /// The member with this key; of repeated keys the last, as in JavaScript.
     pub fn get(&self, key: &str) -> Option<RawJson<'a>> {
-        self.members()
-            .filter(|(name, _)| name.is(key))
-            .last()
-            .map(|(_, value)| value)
+        self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
     }
 
     /// The value as owned data.
@@ -259,11 +236,7 @@ impl fmt::Debug for RawJson<'_> {
 
 impl serde::Serialize for RawJson<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Nested {
-            value: *self,
-            depth: 0,
-        }
-        .serialize(serializer)
+        Nested { value: *self, depth: 0 }.serialize(serializer)
     }
 }
 
@@ -300,17 +273,13 @@ impl Default for OwnedJson {
 
 impl From<RawJson<'_>> for OwnedJson {
     fn from(raw: RawJson<'_>) -> Self {
-        Self {
-            json: raw.json.into(),
-        }
+        Self { json: raw.json.into() }
     }
 }
 
 impl From<&serde_json::Value> for OwnedJson {
     fn from(value: &serde_json::Value) -> Self {
-        Self {
-            json: value.to_string().into_bytes().into(),
-        }
+        Self { json: value.to_string().into_bytes().into() }
     }
 }
 
@@ -346,19 +315,14 @@ struct Nested<'a> {
 
 impl serde::Serialize for Nested<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let inner = |value| Nested {
-            value,
-            depth: self.depth + 1,
-        };
+        let inner = |value| Nested { value, depth: self.depth + 1 };
         match self.value.kind() {
             JsonKind::Object | JsonKind::Array if self.depth >= DEEPEST_DATA => {
                 serializer.serialize_str(&self.value.to_json_string())
             }
-            JsonKind::Object => serializer.collect_map(
-                self.value
-                    .members()
-                    .map(|(key, value)| (key.to_str(), inner(value))),
-            ),
+            JsonKind::Object => {
+                serializer.collect_map(self.value.members().map(|(key, value)| (key.to_str(), inner(value))))
+            }
             JsonKind::Array => serializer.collect_seq(self.value.elements().map(inner)),
             JsonKind::String => serializer.serialize_str(&self.value.as_text().unwrap_or_default().to_str()),
             JsonKind::Bool => serializer.serialize_bool(self.value.as_bool().unwrap_or_default()),

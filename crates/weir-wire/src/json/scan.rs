@@ -17,19 +17,14 @@ pub(super) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
         at += 16;
     }
     let tail = bytes.get(at..)?;
-    tail.iter()
-        .position(|&byte| byte == b'"' || byte == b'\\')
-        .map(|offset| at + offset)
+    tail.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|offset| at + offset)
 }
 
 /// Position of the first `"` at or after `from` that no backslash escapes. `from` must not be inside an escape.
 pub(super) fn closing_quote(bytes: &[u8], from: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        #[expect(
-            unsafe_code,
-            reason = "calling a vector function needs proof that the processor has it"
-        )]
+        #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
         // SAFETY: the processor was just asked.
         return unsafe { avx2_closing_quote(bytes, from) };
     }
@@ -131,10 +126,7 @@ fn avx2_masks64(chunk: &[u8; 64]) -> (u64, u64) {
 /// One bit for each byte that is a quote, and one for each that is a backslash.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
-#[expect(
-    unsafe_code,
-    reason = "calling a vector function needs proof that the processor has it"
-)]
+#[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
 fn masks16(chunk: &[u8; 16]) -> (u32, u32) {
     // SAFETY: this is compiled only for targets on which every processor has SSE2.
     unsafe { sse2_masks16(chunk) }

@@ -86,11 +86,7 @@ fn number_end(bytes: &[u8], at: usize) -> Scanned<usize> {
         }
         at
     };
-    let whole = if byte_at(bytes, at) == Some(b'-') {
-        at + 1
-    } else {
-        at
-    };
+    let whole = if byte_at(bytes, at) == Some(b'-') { at + 1 } else { at };
     let mut end = match byte_at(bytes, whole) {
         Some(b'0') => whole + 1,
         Some(b'1'..=b'9') => digits(whole),
@@ -105,11 +101,7 @@ fn number_end(bytes: &[u8], at: usize) -> Scanned<usize> {
     }
     if let Some(b'e' | b'E') = byte_at(bytes, end) {
         let sign = end + 1;
-        let exponent = if let Some(b'+' | b'-') = byte_at(bytes, sign) {
-            sign + 1
-        } else {
-            sign
-        };
+        let exponent = if let Some(b'+' | b'-') = byte_at(bytes, sign) { sign + 1 } else { sign };
         end = digits(exponent);
         if end == exponent {
             return fault(end, "a number needs a digit in its exponent");
@@ -270,13 +262,17 @@ fn escape_sequence_length(tail: &[u8]) -> usize {
             end.map_or(tail.len(), |end| end + 2)
         }
         Some(b']' | b'P' | b'X' | b'^' | b'_') => {
-            let bell = tail.iter().position(|&b| b == 0x07).map(|end| end + 1);
-            let terminator = memchr::memmem::find(tail, b"\x1b\\").map(|end| end + 2);
-            match (bell, terminator) {
-                (Some(a), Some(b)) => a.min(b),
-                (Some(end), None) | (None, Some(end)) => end,
-                (None, None) => tail.len(),
+            // Ends with BEL or with ESC and a backslash, whichever comes first.
+            let mut at = 1;
+            while let Some(found) = tail.get(at..).and_then(|rest| memchr::memchr2(0x07, 0x1B, rest)) {
+                let end = at + found;
+                match (byte_at(tail, end), byte_at(tail, end + 1)) {
+                    (Some(0x07), _) => return end + 1,
+                    (_, Some(b'\\')) => return end + 2,
+                    _ => at = end + 1,
+                }
             }
+            tail.len()
         }
         Some(0x20..=0x2F) => {
             let end = tail.iter().position(|b| !(0x20..=0x2F).contains(b));
@@ -289,23 +285,18 @@ fn escape_sequence_length(tail: &[u8]) -> usize {
 
 fn trim_end(mut rest: &[u8]) -> &[u8] {
     loop {
-        if let [head @ .., b' ' | b'\t' | b'\r' | b'\n' | 0] = rest {
+        while let [head @ .., b' ' | b'\t' | b'\r' | b'\n' | 0] = rest {
             rest = head;
-            continue;
+        }
+        // An object ends here, and what may look like an escape sequence is inside it.
+        if rest.last() == Some(&b'}') {
+            return rest;
         }
         // An escape sequence is short; one is looked for only near the end, so that a long line stays cheap.
         let window = rest.len().saturating_sub(64);
-        let escape = rest
-            .iter()
-            .skip(window)
-            .rposition(|&b| b == 0x1B)
-            .map(|at| at + window);
+        let escape = rest.iter().skip(window).rposition(|&b| b == 0x1B).map(|at| at + window);
         match escape {
-            Some(at)
-                if rest
-                    .get(at + 1..)
-                    .is_some_and(|tail| escape_sequence_length(tail) == tail.len()) =>
-            {
+            Some(at) if rest.get(at + 1..).is_some_and(|tail| escape_sequence_length(tail) == tail.len()) => {
                 rest = rest.get(..at).unwrap_or_default();
             }
             _ => return rest,
@@ -382,6 +373,13 @@ mod tests {
     }
 
     #[test]
+    fn trimming_is_linear() {
+        // Quadratic work on this would take hours.
+        let line = b"\x1b]\x07".repeat(1 << 19);
+        assert_eq!(trim(&line), b"");
+    }
+
+    #[test]
     fn trims_what_terminals_put_around_a_line() {
         for line in [
             "{}",
@@ -400,5 +398,7 @@ mod tests {
         assert_eq!(trim(b"\x1b[?25h"), b"");
         assert_eq!(trim(b"\x1b["), b"");
         assert_eq!(trim(b"plain words"), b"plain words");
+        assert_eq!(trim(b"{\"a\":\"\x1b[1\"}\r"), b"{\"a\":\"\x1b[1\"}");
+        assert_eq!(trim(b"\x1b]0;a\x1bb\x07{}"), b"{}");
     }
 }

@@ -194,24 +194,14 @@ impl<'a> ContentBlock<'a> {
     /// Decodes a block; cannot fail.
     pub(crate) fn read(node: Node<'a, '_>) -> Self {
         let Some(kind) = node.get("type").and_then(|kind| kind.text()) else {
-            return Self::Unknown {
-                kind: None,
-                json: node.raw(),
-            };
+            return Self::Unknown { kind: None, json: node.raw() };
         };
         let mut problems = Problems::default();
         let block = Self::read_kind(kind, node, &mut problems);
         match block {
             Some(block) if problems.is_empty() => block,
-            _ if problems.is_empty() => Self::Unknown {
-                kind: Some(kind),
-                json: node.raw(),
-            },
-            _ => Self::Mismatch {
-                kind,
-                reason: problems.into_reason(),
-                json: node.raw(),
-            },
+            _ if problems.is_empty() => Self::Unknown { kind: Some(kind), json: node.raw() },
+            _ => Self::Mismatch { kind, reason: problems.into_reason(), json: node.raw() },
         }
     }
 

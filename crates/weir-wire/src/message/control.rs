@@ -37,10 +37,7 @@ pub enum ControlRequest<'a> {
 
 impl Default for ControlRequest<'_> {
     fn default() -> Self {
-        Self::Unknown {
-            subtype: None,
-            json: RawJson::default(),
-        }
+        Self::Unknown { subtype: None, json: RawJson::default() }
     }
 }
 
@@ -53,10 +50,7 @@ impl<'a> Field<'a> for ControlRequest<'a> {
             Some("hook_callback") => Field::decode(node, problems).map(Self::HookCallback),
             Some("mcp_message") => Field::decode(node, problems).map(Self::McpMessage),
             Some("elicitation") => Field::decode(node, problems).map(Self::Elicitation),
-            _ => Some(Self::Unknown {
-                subtype,
-                json: node.raw(),
-            }),
+            _ => Some(Self::Unknown { subtype, json: node.raw() }),
         }
     }
 }

@@ -148,10 +148,7 @@ impl Default for Delta<'_> {
 
 impl Default for ContentBlock<'_> {
     fn default() -> Self {
-        Self::Unknown {
-            kind: None,
-            json: RawJson::default(),
-        }
+        Self::Unknown { kind: None, json: RawJson::default() }
     }
 }
 
@@ -172,10 +169,7 @@ impl<'a> Field<'a> for Delta<'a> {
             Some(kind) if kind == "thinking_delta" => text("thinking").map(Self::Thinking),
             Some(kind) if kind == "signature_delta" => text("signature").map(Self::Signature),
             Some(kind) if kind == "input_json_delta" => text("partial_json").map(Self::InputJson),
-            kind => Some(Self::Other {
-                kind,
-                json: node.raw(),
-            }),
+            kind => Some(Self::Other { kind, json: node.raw() }),
         }
     }
 }
@@ -193,10 +187,7 @@ impl<'a> Field<'a> for StreamEvent<'a> {
             Some("message_stop") => Some(Self::MessageStop),
             Some("ping") => Some(Self::Ping),
             Some("error") => Field::decode(node, problems).map(Self::Error),
-            _ => Some(Self::Unknown {
-                kind,
-                json: node.raw(),
-            }),
+            _ => Some(Self::Unknown { kind, json: node.raw() }),
         }
     }
 }

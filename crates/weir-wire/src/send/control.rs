@@ -102,10 +102,7 @@ impl HostRequest {
             Self::GetSessionCost => subtype("get_session_cost"),
             Self::GetUsage => subtype("get_usage"),
             Self::RenameSession { title } => json!({"subtype": "rename_session", "title": title}),
-            Self::RewindFiles {
-                user_message_id,
-                dry_run,
-            } => {
+            Self::RewindFiles { user_message_id, dry_run } => {
                 json!({"subtype": "rewind_files", "user_message_id": user_message_id, "dry_run": dry_run})
             }
             Self::StopTask { task_id } => json!({"subtype": "stop_task", "task_id": task_id}),
@@ -130,24 +127,13 @@ impl InitializeRequest {
             if let (Some(pattern), Some(matcher)) = (&hook.matcher, matcher.as_object_mut()) {
                 matcher.insert("matcher".into(), json!(pattern));
             }
-            if let Some(list) = hooks
-                .entry(&hook.event)
-                .or_insert_with(|| json!([]))
-                .as_array_mut()
-            {
+            if let Some(list) = hooks.entry(&hook.event).or_insert_with(|| json!([])).as_array_mut() {
                 list.push(matcher);
             }
         }
         let mut request = self.extra.clone();
         request.insert("subtype".into(), json!("initialize"));
-        request.insert(
-            "hooks".into(),
-            if hooks.is_empty() {
-                Value::Null
-            } else {
-                Value::Object(hooks)
-            },
-        );
+        request.insert("hooks".into(), if hooks.is_empty() { Value::Null } else { Value::Object(hooks) });
         if !self.sdk_mcp_servers.is_empty() {
             request.insert("sdkMcpServers".into(), json!(self.sdk_mcp_servers));
         }
@@ -187,19 +173,10 @@ impl HostAnswer {
     pub(super) fn to_value(&self, id: &RequestId) -> Value {
         let success = |response: Value| json!({"subtype": "success", "request_id": id, "response": response});
         match self {
-            Self::Allow {
-                updated_input,
-                updated_permissions,
-            } => {
+            Self::Allow { updated_input, updated_permissions } => {
                 let mut response = json!({"behavior": "allow", "updatedInput": updated_input});
-                if let Some(response) = response
-                    .as_object_mut()
-                    .filter(|_| !updated_permissions.is_empty())
-                {
-                    let updates = updated_permissions
-                        .iter()
-                        .map(|update| update.0.clone())
-                        .collect();
+                if let Some(response) = response.as_object_mut().filter(|_| !updated_permissions.is_empty()) {
+                    let updates = updated_permissions.iter().map(|update| update.0.clone()).collect();
                     response.insert("updatedPermissions".into(), updates);
                 }
                 success(response)
@@ -231,14 +208,10 @@ impl HostAnswer {
             .filter_map(|question| Some(question.get("question")?.as_str()?.to_owned()))
             .collect();
         if let Some(question) = asked.iter().find(|question| !answers.answers(question)) {
-            return Err(AnswerError::Unanswered {
-                question: question.clone(),
-            });
+            return Err(AnswerError::Unanswered { question: question.clone() });
         }
         if let Some(question) = answers.0.keys().find(|question| !asked.contains(question)) {
-            return Err(AnswerError::NotAsked {
-                question: question.clone(),
-            });
+            return Err(AnswerError::NotAsked { question: question.clone() });
         }
         match updated_input.as_object_mut() {
             Some(input) if !asked.is_empty() => {
@@ -246,10 +219,7 @@ impl HostAnswer {
             }
             _ => return Err(AnswerError::NoQuestions),
         };
-        Ok(Self::Allow {
-            updated_input,
-            updated_permissions: Vec::new(),
-        })
+        Ok(Self::Allow { updated_input, updated_permissions: Vec::new() })
     }
 }
 
@@ -277,18 +247,12 @@ impl QuestionAnswers {
         question: impl Into<String>,
         labels: impl IntoIterator<Item = L>,
     ) -> Self {
-        let labels: Vec<String> = labels
-            .into_iter()
-            .map(|label| label.as_ref().to_owned())
-            .collect();
+        let labels: Vec<String> = labels.into_iter().map(|label| label.as_ref().to_owned()).collect();
         self.choose(question, labels.join(", "))
     }
 
     fn answers(&self, question: &str) -> bool {
-        self.0
-            .get(question)
-            .and_then(Value::as_str)
-            .is_some_and(|answer| !answer.trim().is_empty())
+        self.0.get(question).and_then(Value::as_str).is_some_and(|answer| !answer.trim().is_empty())
     }
 }
 

@@ -106,15 +106,9 @@ mod tests {
     fn pictures_are_sent_as_base64() {
         let content = OutgoingContent::Blocks(vec![
             OutgoingBlock::Text("what is this?".into()),
-            OutgoingBlock::Image {
-                media_type: "image/png".into(),
-                data: vec![1, 2, 3],
-            },
+            OutgoingBlock::Image { media_type: "image/png".into(), data: vec![1, 2, 3] },
         ]);
-        let message = OutgoingMessage {
-            content,
-            ..OutgoingMessage::text("")
-        };
+        let message = OutgoingMessage { content, ..OutgoingMessage::text("") };
         insta::assert_json_snapshot!(value(&Outgoing::User(message))["message"]["content"], @r#"
         [
           {
@@ -174,12 +168,8 @@ mod tests {
 
     fn question_input() -> RawJson<'static> {
         let body = Decoder::new().decode(QUESTION).body;
-        let Body::Known(Message::ControlRequest(request)) = body else {
-            panic!("{body:?}")
-        };
-        let ControlRequest::CanUseTool(request) = request.request else {
-            panic!()
-        };
+        let Body::Known(Message::ControlRequest(request)) = body else { panic!("{body:?}") };
+        let ControlRequest::CanUseTool(request) = request.request else { panic!() };
         request.input
     }
 
@@ -187,15 +177,9 @@ mod tests {
     fn a_question_is_answered_inside_its_own_arguments() {
         let answers = QuestionAnswers::new().choose_all("Which?", ["A", "B"]);
         let answer = HostAnswer::questions(question_input(), &answers).unwrap();
-        let sent = value(&Outgoing::Answer {
-            id: "q1".into(),
-            answer,
-        });
+        let sent = value(&Outgoing::Answer { id: "q1".into(), answer });
         assert_eq!(sent["response"]["response"]["behavior"], "allow");
-        assert_eq!(
-            sent["response"]["response"]["updatedInput"]["answers"],
-            json!({"Which?": "A, B"})
-        );
+        assert_eq!(sent["response"]["response"]["updatedInput"]["answers"], json!({"Which?": "A, B"}));
         assert_eq!(sent["response"]["response"]["updatedInput"]["kept"], 1);
     }
 
@@ -209,9 +193,7 @@ mod tests {
             let error = HostAnswer::questions(question_input(), &answers).unwrap_err();
             assert!(matches!(error, AnswerError::Unanswered { .. }), "{error}");
         }
-        let surplus = QuestionAnswers::new()
-            .choose("Which?", "A")
-            .choose("Another?", "A");
+        let surplus = QuestionAnswers::new().choose("Which?", "A").choose("Another?", "A");
         let error = HostAnswer::questions(question_input(), &surplus).unwrap_err();
         assert!(matches!(error, AnswerError::NotAsked { .. }), "{error}");
     }
@@ -221,9 +203,7 @@ mod tests {
         let subtypes: Vec<String> = [
             HostRequest::Initialize(InitializeRequest::default()),
             HostRequest::Interrupt,
-            HostRequest::SetModel {
-                model: Some("opus".into()),
-            },
+            HostRequest::SetModel { model: Some("opus".into()) },
             HostRequest::SetPermissionMode { mode: "plan".into() },
             HostRequest::McpStatus,
             HostRequest::ListModels,
@@ -231,17 +211,11 @@ mod tests {
             HostRequest::GetSessionCost,
             HostRequest::GetUsage,
             HostRequest::RenameSession { title: "t".into() },
-            HostRequest::RewindFiles {
-                user_message_id: "m".into(),
-                dry_run: false,
-            },
+            HostRequest::RewindFiles { user_message_id: "m".into(), dry_run: false },
             HostRequest::StopTask { task_id: "t".into() },
             HostRequest::CancelMessage { message: "m".into() },
             HostRequest::EndSession,
-            HostRequest::Other {
-                subtype: "next".into(),
-                fields: serde_json::Map::new(),
-            },
+            HostRequest::Other { subtype: "next".into(), fields: serde_json::Map::new() },
         ]
         .iter()
         .map(|request| request.to_value()["subtype"].as_str().unwrap().to_owned())
@@ -251,13 +225,7 @@ mod tests {
 
     #[test]
     fn hooks_mcp_and_errors_are_answered() {
-        let sent = |answer| {
-            value(&Outgoing::Answer {
-                id: "r".into(),
-                answer,
-            })["response"]
-                .take()
-        };
+        let sent = |answer| value(&Outgoing::Answer { id: "r".into(), answer })["response"].take();
         assert_eq!(
             sent(HostAnswer::Hook(json!({"continue": true}))),
             json!({"subtype": "success", "request_id": "r", "response": {"continue": true}}),
@@ -272,10 +240,7 @@ mod tests {
             json!({"subtype": "error", "request_id": "r", "error": "not supported"}),
         );
         assert_eq!(
-            sent(HostAnswer::Deny {
-                message: "no".into(),
-                interrupt: true
-            })["response"],
+            sent(HostAnswer::Deny { message: "no".into(), interrupt: true })["response"],
             json!({"behavior": "deny", "message": "no", "interrupt": true}),
         );
     }

@@ -56,10 +56,7 @@ impl<'a> Field<'a> for ToolUseResult<'a> {
         Some(match result {
             Some(result) if problems.is_empty() => result,
             None if problems.is_empty() => Self::Other(node.raw()),
-            _ => Self::Mismatch {
-                reason: problems.into_reason(),
-                json: node.raw(),
-            },
+            _ => Self::Mismatch { reason: problems.into_reason(), json: node.raw() },
         })
     }
 }

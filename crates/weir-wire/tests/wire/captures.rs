@@ -50,19 +50,10 @@ fn every_recorded_line_survives_a_round_trip() {
         };
         let Ok(expected) = serde_json::from_slice::<serde_json::Value>(line) else {
             // Lone surrogates: serde_json refuses the line that we decode.
-            assert!(
-                path.to_string_lossy().contains("lone-surrogate"),
-                "{}",
-                path.display()
-            );
+            assert!(path.to_string_lossy().contains("lone-surrogate"), "{}", path.display());
             return;
         };
-        assert_eq!(
-            serde_json::to_value(&message).unwrap(),
-            expected,
-            "{}",
-            path.display()
-        );
+        assert_eq!(serde_json::to_value(&message).unwrap(), expected, "{}", path.display());
     });
 }
 
@@ -76,11 +67,7 @@ fn no_recorded_block_input_or_result_is_a_mismatch() {
             }
             ContentBlock::ToolUse(call) => {
                 let input = ToolInput::from_json(&call.name.to_str(), call.input);
-                assert!(
-                    !matches!(input, ToolInput::Mismatch { .. }),
-                    "{}: {input:?}",
-                    path.display()
-                );
+                assert!(!matches!(input, ToolInput::Mismatch { .. }), "{}: {input:?}", path.display());
                 assert_eq!(input.to_value(), call.input.to_value(), "{}", path.display());
             }
             _ => {}
@@ -88,12 +75,7 @@ fn no_recorded_block_input_or_result_is_a_mismatch() {
     };
     each_line(|path, line| match decoder.decode(line).body {
         Body::Known(Message::Assistant(message)) => {
-            message
-                .message
-                .content
-                .blocks()
-                .iter()
-                .for_each(|block| check_block(block, path));
+            message.message.content.blocks().iter().for_each(|block| check_block(block, path));
         }
         Body::Known(Message::User(message)) => {
             for block in message.message.content.blocks() {

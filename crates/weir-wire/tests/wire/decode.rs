@@ -10,11 +10,7 @@ fn body(line: &str) -> Body<'_> {
 #[test]
 fn the_type_is_found_wherever_it_stands() {
     let line = r#"{"duration_ms":1,"usage":{"type":"no","subtype":"no"},"subtype":"success","result":"ok","type":"result"}"#;
-    assert!(
-        matches!(body(line), Body::Known(Message::Result(_))),
-        "{:?}",
-        body(line)
-    );
+    assert!(matches!(body(line), Body::Known(Message::Result(_))), "{:?}", body(line));
     let line = r#"{"message":{"type":"message","content":[]},"type":"assistant"}"#;
     assert!(matches!(body(line), Body::Known(Message::Assistant(_))));
 }
@@ -22,19 +18,13 @@ fn the_type_is_found_wherever_it_stands() {
 #[test]
 fn spaces_and_escaped_keys_make_no_difference() {
     let line = r#" { "ty\u0070e" : "keep\u005falive" , "session_id" : "s" } "#;
-    assert!(
-        matches!(body(line), Body::Known(Message::KeepAlive(_))),
-        "{:?}",
-        body(line)
-    );
+    assert!(matches!(body(line), Body::Known(Message::KeepAlive(_))), "{:?}", body(line));
 }
 
 #[test]
 fn of_repeated_keys_the_last_counts() {
     let line = r#"{"type":"assistant","type":"result","subtype":"error","subtype":"success","result":"a","result":"b"}"#;
-    let Body::Known(Message::Result(result)) = body(line) else {
-        panic!()
-    };
+    let Body::Known(Message::Result(result)) = body(line) else { panic!() };
     assert_eq!(result.subtype, "success");
     assert_eq!(result.result.unwrap().to_text(), "b");
 }
@@ -43,9 +33,7 @@ fn of_repeated_keys_the_last_counts() {
 fn ten_thousand_levels_of_nesting_are_just_a_value() {
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let line = format!(r#"{{"type":"keep_alive","new":{deep}}}"#);
-    let Body::Known(Message::KeepAlive(message)) = body(&line) else {
-        panic!()
-    };
+    let Body::Known(Message::KeepAlive(message)) = body(&line) else { panic!() };
     assert_eq!(message.source.unknown_members().count(), 1);
     let deep = format!("{}1{}", r#"{"a":"#.repeat(10_000), "}".repeat(10_000));
     assert!(matches!(body(&deep), Body::UnknownType { type_name: None, .. }));
@@ -56,9 +44,7 @@ fn ten_thousand_levels_of_nesting_are_just_a_value() {
 #[test]
 fn numbers_beyond_f64_are_a_mismatch_where_a_number_is_needed() {
     let line = r#"{"type":"result","subtype":"success","total_cost_usd":1e999,"num_turns":123456789012345678901234567890}"#;
-    let Body::Mismatch { reason, .. } = body(line) else {
-        panic!()
-    };
+    let Body::Mismatch { reason, .. } = body(line) else { panic!() };
     assert!(reason.contains("total_cost_usd: expected a number"), "{reason}");
     assert!(reason.contains("num_turns: expected a whole number"), "{reason}");
     let line = r#"{"type":"keep_alive","anything":1e999}"#;
@@ -69,12 +55,8 @@ fn numbers_beyond_f64_are_a_mismatch_where_a_number_is_needed() {
 fn lone_surrogates_are_replaced_in_text_and_verbatim_in_the_line() {
     let line = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"half \ud83d"}]}}"#;
     let decoded = Decoder::new().decode(line.as_bytes());
-    let Body::Known(Message::Assistant(message)) = &decoded.body else {
-        panic!()
-    };
-    let ContentBlock::Text(text) = &message.message.content.blocks()[0] else {
-        panic!()
-    };
+    let Body::Known(Message::Assistant(message)) = &decoded.body else { panic!() };
+    let ContentBlock::Text(text) = &message.message.content.blocks()[0] else { panic!() };
     assert_eq!(text.text, "half \u{fffd}");
     assert_eq!(decoded.raw, line.as_bytes());
 }
@@ -82,12 +64,8 @@ fn lone_surrogates_are_replaced_in_text_and_verbatim_in_the_line() {
 #[test]
 fn bytes_that_are_not_utf_8_are_replaced_in_text() {
     let line = b"{\"type\":\"assistant\",\"message\":{\"content\":\"a\xFFb\"}}";
-    let Body::Known(Message::Assistant(message)) = Decoder::new().decode(line).body else {
-        panic!()
-    };
-    let weir_wire::Content::Text(text) = message.message.content else {
-        panic!()
-    };
+    let Body::Known(Message::Assistant(message)) = Decoder::new().decode(line).body else { panic!() };
+    let weir_wire::Content::Text(text) = message.message.content else { panic!() };
     assert_eq!(text, "a\u{fffd}b");
 }
 
@@ -111,9 +89,7 @@ fn what_surrounds_a_line_is_passed_over() {
 #[test]
 fn json_that_is_not_an_object_is_not_a_line_of_the_protocol() {
     for line in ["[1,2]", "\"text\"", "12", "null", "true"] {
-        let Body::NotJson { fault } = body(line) else {
-            panic!("{line}")
-        };
+        let Body::NotJson { fault } = body(line) else { panic!("{line}") };
         assert_eq!(fault.what, "a JSON value that is not an object");
     }
 }
@@ -121,18 +97,14 @@ fn json_that_is_not_an_object_is_not_a_line_of_the_protocol() {
 #[test]
 fn an_object_without_a_type_is_unknown_and_one_with_a_strange_type_a_mismatch() {
     assert!(matches!(body("{}"), Body::UnknownType { type_name: None, .. }));
-    let Body::Mismatch { reason, .. } = body(r#"{"type":["result"]}"#) else {
-        panic!()
-    };
+    let Body::Mismatch { reason, .. } = body(r#"{"type":["result"]}"#) else { panic!() };
     assert_eq!(reason, "type: expected a string, found an array");
 }
 
 #[test]
 fn a_bad_block_does_not_cost_its_neighbours() {
     let line = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"a"},{"type":"tool_use","id":5},{"type":"hologram"},17,{"type":"text","text":"b"}]}}"#;
-    let Body::Known(Message::Assistant(message)) = body(line) else {
-        panic!()
-    };
+    let Body::Known(Message::Assistant(message)) = body(line) else { panic!() };
     let [
         ContentBlock::Text(first),
         ContentBlock::Mismatch { reason, .. },
@@ -143,24 +115,16 @@ fn a_bad_block_does_not_cost_its_neighbours() {
     else {
         panic!("{message:?}")
     };
-    assert_eq!(
-        (first.text.to_str(), last.text.to_str()),
-        ("a".into(), "b".into())
-    );
+    assert_eq!((first.text.to_str(), last.text.to_str()), ("a".into(), "b".into()));
     assert_eq!(*kind, "hologram");
-    assert!(
-        reason.contains("id: expected a string, found a number"),
-        "{reason}"
-    );
+    assert!(reason.contains("id: expected a string, found a number"), "{reason}");
     assert!(reason.contains("name: is missing"), "{reason}");
 }
 
 #[test]
 fn a_result_is_a_string_or_a_message() {
     let line = r#"{"type":"result","subtype":"success","result":{"role":"assistant","content":[{"type":"text","text":"Do"},{"type":"text","text":"ne"}]}}"#;
-    let Body::Known(Message::Result(result)) = body(line) else {
-        panic!()
-    };
+    let Body::Known(Message::Result(result)) = body(line) else { panic!() };
     assert!(matches!(result.result, Some(ResultText::Message(_))));
     assert_eq!(result.result.unwrap().to_text(), "Done");
 }
@@ -168,17 +132,10 @@ fn a_result_is_a_string_or_a_message() {
 #[test]
 fn unknown_fields_are_listed_and_survive_a_round_trip() {
     let line = r#"{"type":"tool_progress","tool_use_id":"t","sparkle":{"a":[1]},"elapsed_time_seconds":2.5}"#;
-    let Body::Known(message) = body(line) else {
-        panic!()
-    };
-    let Message::ToolProgress(progress) = &message else {
-        panic!()
-    };
-    let unknown: Vec<_> = progress
-        .source
-        .unknown_members()
-        .map(|(key, json)| (key.to_str(), json.to_json_string()))
-        .collect();
+    let Body::Known(message) = body(line) else { panic!() };
+    let Message::ToolProgress(progress) = &message else { panic!() };
+    let unknown: Vec<_> =
+        progress.source.unknown_members().map(|(key, json)| (key.to_str(), json.to_json_string())).collect();
     assert_eq!(unknown, [("sparkle".into(), r#"{"a":[1]}"#.to_owned())]);
     let original: serde_json::Value = serde_json::from_str(line).unwrap();
     assert_eq!(serde_json::to_value(&message).unwrap(), original);
@@ -208,9 +165,7 @@ fn every_type_of_the_protocol_is_known() {
     for name in Message::TYPES {
         let line = format!(r#"{{"type":"{name}",{}}}"#, smallest(name));
         let body = body(&line);
-        let Body::Known(message) = &body else {
-            panic!("{line}: {body:?}")
-        };
+        let Body::Known(message) = &body else { panic!("{line}: {body:?}") };
         assert_eq!(message.type_name(), *name);
     }
 }
@@ -236,14 +191,9 @@ fn smallest_system(subtype: &str) -> &'static str {
 #[test]
 fn every_subtype_of_system_is_known() {
     for subtype in SystemMessage::SUBTYPES {
-        let line = format!(
-            r#"{{"type":"system","subtype":"{subtype}"{}}}"#,
-            smallest_system(subtype)
-        );
+        let line = format!(r#"{{"type":"system","subtype":"{subtype}"{}}}"#, smallest_system(subtype));
         let body = body(&line);
-        let Body::Known(Message::System(message)) = &body else {
-            panic!("{line}: {body:?}")
-        };
+        let Body::Known(Message::System(message)) = &body else { panic!("{line}: {body:?}") };
         assert_eq!(message.subtype(), *subtype);
     }
 }
@@ -251,23 +201,13 @@ fn every_subtype_of_system_is_known() {
 #[test]
 fn a_hostile_number_of_values_is_told_and_not_stored() {
     let line = format!(r#"{{"type":"keep_alive","many":[{}1]}}"#, "1,".repeat(300_000));
-    assert!(
-        matches!(body(&line), Body::Known(_)),
-        "a long list that nobody reads is no problem"
-    );
-    let line = format!(
-        r#"{{"type":"system","subtype":"init","tools":["x"{}]}}"#,
-        r#","x""#.repeat(300_000)
-    );
-    let Body::Mismatch { reason, .. } = body(&line) else {
-        panic!()
-    };
+    assert!(matches!(body(&line), Body::Known(_)), "a long list that nobody reads is no problem");
+    let line = format!(r#"{{"type":"system","subtype":"init","tools":["x"{}]}}"#, r#","x""#.repeat(300_000));
+    let Body::Mismatch { reason, .. } = body(&line) else { panic!() };
     assert_eq!(reason, "tools: holds too many values to be decoded");
     let members: Vec<String> = (0..300_000).map(|number| format!(r#""k{number}":1"#)).collect();
     let line = format!(r#"{{{},"type":"keep_alive"}}"#, members.join(","));
-    let Body::Mismatch { reason, .. } = body(&line) else {
-        panic!()
-    };
+    let Body::Mismatch { reason, .. } = body(&line) else { panic!() };
     assert_eq!(reason, "the line holds too many values to be decoded");
 }
 

@@ -7,9 +7,7 @@ use weir_wire::{
 fn frames(framer: &mut Framer) -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     while let Some(frame) = framer.next_frame() {
-        let Frame::Line(line) = frame else {
-            panic!("{frame:?}")
-        };
+        let Frame::Line(line) = frame else { panic!("{frame:?}") };
         out.push(line.to_vec());
     }
     out
@@ -23,14 +21,7 @@ fn is_known(line: &[u8]) -> bool {
 fn a_new_event_type_is_passed_on_with_its_bytes() {
     let line = br#"{"type":"hologram","session_id":"s","points":[1,2]}"#;
     let decoded = Decoder::new().decode(line);
-    let Body::UnknownType {
-        type_name,
-        subtype,
-        json,
-    } = decoded.body
-    else {
-        panic!("{:?}", decoded.body)
-    };
+    let Body::UnknownType { type_name, subtype, json } = decoded.body else { panic!("{:?}", decoded.body) };
     assert_eq!(type_name.unwrap(), "hologram");
     assert!(subtype.is_none());
     assert_eq!((json.bytes(), decoded.raw), (&line[..], &line[..]));
@@ -39,12 +30,7 @@ fn a_new_event_type_is_passed_on_with_its_bytes() {
 #[test]
 fn a_new_system_subtype_is_passed_on_with_its_bytes() {
     let line = br#"{"subtype":"moon_phase","type":"system","phase":"full"}"#;
-    let Body::UnknownType {
-        type_name, subtype, ..
-    } = Decoder::new().decode(line).body
-    else {
-        panic!()
-    };
+    let Body::UnknownType { type_name, subtype, .. } = Decoder::new().decode(line).body else { panic!() };
     assert_eq!(
         (type_name.unwrap().to_str(), subtype.unwrap().to_str()),
         ("system".into(), "moon_phase".into())
@@ -54,38 +40,25 @@ fn a_new_system_subtype_is_passed_on_with_its_bytes() {
 #[test]
 fn a_known_type_whose_field_changed_its_type_is_a_mismatch_with_the_reason() {
     let line = br#"{"type":"result","subtype":"success","is_error":false,"num_turns":"three","result":"Hi"}"#;
-    let Body::Mismatch { reason, partial, .. } = Decoder::new().decode(line).body else {
-        panic!()
-    };
+    let Body::Mismatch { reason, partial, .. } = Decoder::new().decode(line).body else { panic!() };
     assert_eq!(reason, "num_turns: expected a whole number, found a string");
     // What did fit is still there: a result that is not recognised would leave somebody waiting.
-    let Some(Message::Result(result)) = partial else {
-        panic!()
-    };
+    let Some(Message::Result(result)) = partial else { panic!() };
     assert_eq!(result.result.unwrap().to_text(), "Hi");
 }
 
 #[test]
 fn a_missing_field_is_a_mismatch_with_the_reason() {
-    let body = Decoder::new()
-        .decode(br#"{"type":"assistant","session_id":"s"}"#)
-        .body;
-    let Body::Mismatch { reason, .. } = body else {
-        panic!("{body:?}")
-    };
+    let body = Decoder::new().decode(br#"{"type":"assistant","session_id":"s"}"#).body;
+    let Body::Mismatch { reason, .. } = body else { panic!("{body:?}") };
     assert_eq!(reason, "message: is missing");
 }
 
 #[test]
 fn a_deep_field_is_named_with_its_path() {
     let line = br#"{"type":"result","subtype":"success","permission_denials":[{"tool_name":"Bash"},{"tool_name":7}]}"#;
-    let Body::Mismatch { reason, .. } = Decoder::new().decode(line).body else {
-        panic!()
-    };
-    assert_eq!(
-        reason,
-        "permission_denials[1].tool_name: expected a string, found a number"
-    );
+    let Body::Mismatch { reason, .. } = Decoder::new().decode(line).body else { panic!() };
+    assert_eq!(reason, "permission_denials[1].tool_name: expected a string, found a number");
 }
 
 #[test]
@@ -100,16 +73,9 @@ fn a_broken_line_is_kept_and_the_stream_goes_on() {
         "…",
     ] {
         let decoded = decoder.decode(line.as_bytes());
-        assert!(
-            matches!(decoded.body, Body::NotJson { .. }),
-            "{line}: {:?}",
-            decoded.body
-        );
+        assert!(matches!(decoded.body, Body::NotJson { .. }), "{line}: {:?}", decoded.body);
         assert_eq!(decoded.raw, line.as_bytes());
-        assert!(matches!(
-            decoder.decode(br#"{"type":"keep_alive"}"#).body,
-            Body::Known(_)
-        ));
+        assert!(matches!(decoder.decode(br#"{"type":"keep_alive"}"#).body, Body::Known(_)));
     }
 }
 
@@ -131,16 +97,9 @@ fn a_line_over_the_limit_is_told_with_its_length_and_the_next_one_is_read() {
     framer.push(b"\n{\"type\":\"keep_alive\"}\n");
     let mut decoder = Decoder::new();
     let first = decoder.decode_frame(framer.next_frame().unwrap());
-    assert!(
-        matches!(first.body, Body::Oversize { length: 5000 }),
-        "{:?}",
-        first.body
-    );
+    assert!(matches!(first.body, Body::Oversize { length: 5000 }), "{:?}", first.body);
     assert_eq!(first.raw.len(), 1000);
-    assert!(matches!(
-        decoder.decode_frame(framer.next_frame().unwrap()).body,
-        Body::Known(_)
-    ));
+    assert!(matches!(decoder.decode_frame(framer.next_frame().unwrap()).body, Body::Known(_)));
 }
 
 #[test]
@@ -173,12 +132,8 @@ fn three_thousand_quick_messages_come_in_order() {
     let mut next = 0;
     while let Some(frame) = framer.next_frame() {
         let line = decoder.decode_frame(frame);
-        let Body::Known(Message::StreamEvent(event)) = line.body else {
-            panic!()
-        };
-        let StreamEvent::BlockDelta(delta) = event.event else {
-            panic!()
-        };
+        let Body::Known(Message::StreamEvent(event)) = line.body else { panic!() };
+        let StreamEvent::BlockDelta(delta) = event.event else { panic!() };
         let Delta::Text(text) = delta.delta else { panic!() };
         assert_eq!(text.to_str(), next.to_string());
         next += 1;
@@ -189,13 +144,9 @@ fn three_thousand_quick_messages_come_in_order() {
 #[test]
 fn an_unknown_control_request_is_there_to_be_answered() {
     let line = br#"{"type":"control_request","request_id":"r9","request":{"subtype":"open_pod_bay_doors"}}"#;
-    let Body::Known(Message::ControlRequest(message)) = Decoder::new().decode(line).body else {
-        panic!()
-    };
+    let Body::Known(Message::ControlRequest(message)) = Decoder::new().decode(line).body else { panic!() };
     assert_eq!(message.request_id.to_id().as_str(), "r9");
-    let ControlRequest::Unknown { subtype, .. } = message.request else {
-        panic!()
-    };
+    let ControlRequest::Unknown { subtype, .. } = message.request else { panic!() };
     assert_eq!(subtype.unwrap(), "open_pod_bay_doors");
 }
 
@@ -204,11 +155,7 @@ fn a_control_request_in_a_new_shape_still_has_its_id() {
     let line =
         br#"{"type":"control_request","request_id":"r9","request":{"subtype":"can_use_tool","tool_name":1}}"#;
     let body = Decoder::new().decode(line).body;
-    let Body::Mismatch {
-        partial: Some(Message::ControlRequest(message)),
-        ..
-    } = body
-    else {
+    let Body::Mismatch { partial: Some(Message::ControlRequest(message)), .. } = body else {
         panic!("{body:?}")
     };
     assert_eq!(message.request_id.to_id().as_str(), "r9");
@@ -226,12 +173,8 @@ fn a_character_split_over_two_reads_is_whole() {
         framer.push(second);
         lines.extend(frames(&mut framer));
         let body = Decoder::new().decode(&lines[0]).body;
-        let Body::Known(Message::Assistant(message)) = &body else {
-            panic!("{body:?}")
-        };
-        let ContentBlock::Text(text) = &message.message.content.blocks()[0] else {
-            panic!()
-        };
+        let Body::Known(Message::Assistant(message)) = &body else { panic!("{body:?}") };
+        let ContentBlock::Text(text) = &message.message.content.blocks()[0] else { panic!() };
         assert_eq!(text.text, "größer 😀");
     }
 }
@@ -239,30 +182,13 @@ fn a_character_split_over_two_reads_is_whole() {
 #[test]
 fn thinking_and_array_results_are_decoded() {
     let line = br#"{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"redacted_thinking","data":"d"}]}}"#;
-    let Body::Known(Message::Assistant(message)) = Decoder::new().decode(line).body else {
-        panic!()
-    };
+    let Body::Known(Message::Assistant(message)) = Decoder::new().decode(line).body else { panic!() };
     let blocks = message.message.content.blocks();
-    assert!(
-        matches!(
-            blocks,
-            [ContentBlock::Thinking(_), ContentBlock::RedactedThinking(_)]
-        ),
-        "{blocks:?}"
-    );
+    assert!(matches!(blocks, [ContentBlock::Thinking(_), ContentBlock::RedactedThinking(_)]), "{blocks:?}");
 
     let line = br#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}}"#;
-    let Body::Known(Message::User(message)) = Decoder::new().decode(line).body else {
-        panic!()
-    };
-    let [ContentBlock::ToolResult(result)] = message.message.content.blocks() else {
-        panic!()
-    };
-    let Some(Content::Blocks(inner)) = &result.content else {
-        panic!()
-    };
-    assert!(
-        matches!(inner.as_slice(), [ContentBlock::Text(_), ContentBlock::Image(_)]),
-        "{inner:?}"
-    );
+    let Body::Known(Message::User(message)) = Decoder::new().decode(line).body else { panic!() };
+    let [ContentBlock::ToolResult(result)] = message.message.content.blocks() else { panic!() };
+    let Some(Content::Blocks(inner)) = &result.content else { panic!() };
+    assert!(matches!(inner.as_slice(), [ContentBlock::Text(_), ContentBlock::Image(_)]), "{inner:?}");
 }
