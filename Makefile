@@ -7,7 +7,7 @@
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
 
 # What `make demo` shows.
-DEMO_ARGS ?= replay --speed 1 -o events crates/weir-cli/tests/fixtures/demo.ndjson
+DEMO_ARGS ?= replay --speed 1 -o events --format classic crates/weir-cli/tests/fixtures/demo.ndjson
 # For example BENCH_ARGS=--quick.
 BENCH_ARGS ?=
 # Length of the run of each fuzz target, and which targets to run.

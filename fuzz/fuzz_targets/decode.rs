@@ -84,10 +84,7 @@ fn compare_with_serde(bytes: &[u8], body: &Body<'_>) {
     let Ok(theirs @ Value::Object(_)) = serde_json::from_slice::<Value>(bytes) else {
         return;
     };
-    assert!(
-        !matches!(body, Body::NotJson { .. } | Body::Blank),
-        "{body:?} for an object"
-    );
+    assert!(!matches!(body, Body::NotJson { .. } | Body::Blank), "{body:?} for an object");
     let ours = RawJson::parse(bytes).expect("serde_json reads it").to_value();
     assert!(same(&ours, &theirs, 0), "{ours} is not {theirs}");
 }

@@ -37,40 +37,27 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn host_event(line: &[u8]) -> Option<HostEvent> {
-    let [b'!', kind, rest @ ..] = line else { return None };
+    let [b'!', kind, rest @ ..] = line else {
+        return None;
+    };
     let text = String::from_utf8_lossy(rest).into_owned();
     let message = MessageId::from(text.as_str());
-    let answered = |answer| HostEvent::RequestAnswered {
-        request: RequestId::from(text.as_str()),
-        answer,
-        by: None,
-    };
+    let answered =
+        |answer| HostEvent::RequestAnswered { request: RequestId::from(text.as_str()), answer, by: None };
     Some(match kind {
         b'p' => HostEvent::ProcessStarted,
-        b'q' => HostEvent::MessageQueued {
-            message,
-            text,
-            images: 0,
-        },
+        b'q' => HostEvent::MessageQueued { message, text, images: 0 },
         b's' => HostEvent::MessageSent { message },
         b'c' => HostEvent::MessageCancelled { message },
         b'a' => answered(RequestAnswer::Allow { answers: None }),
-        b'd' => answered(RequestAnswer::Deny {
-            message: "no".into(),
-        }),
+        b'd' => answered(RequestAnswer::Deny { message: "no".into() }),
         b'e' => answered(RequestAnswer::Expired),
         b'i' => HostEvent::Interrupted,
         b't' => HostEvent::Stderr { text },
-        b'x' => HostEvent::ProcessExited {
-            code: Some(i32::from(text.len() > 3)),
-            signal: None,
-            stderr: text,
-        },
-        b'k' => HostEvent::ProcessExited {
-            code: None,
-            signal: Some(9),
-            stderr: text,
-        },
+        b'x' => {
+            HostEvent::ProcessExited { code: Some(i32::from(text.len() > 3)), signal: None, stderr: text }
+        }
+        b'k' => HostEvent::ProcessExited { code: None, signal: Some(9), stderr: text },
         _ => HostEvent::RecordingEnded,
     })
 }
@@ -90,10 +77,7 @@ struct Follower {
 impl Follower {
     fn new(keep: Option<usize>) -> Self {
         Self {
-            fold: Fold::new(FoldOptions {
-                keep_entries: keep,
-                ..FoldOptions::default()
-            }),
+            fold: Fold::new(FoldOptions { keep_entries: keep, ..FoldOptions::default() }),
             keep,
             applied: View::default(),
             parsed: View::default(),
@@ -112,15 +96,7 @@ impl Follower {
     }
 
     fn step(&mut self, step: impl FnOnce(&mut Fold, &mut weir_transcript::Sink<'_>)) {
-        let Self {
-            fold,
-            keep,
-            applied,
-            parsed,
-            agent,
-            classic,
-            summary,
-        } = self;
+        let Self { fold, keep, applied, parsed, agent, classic, summary } = self;
         step(fold, &mut |view, change| {
             agent.translate(view, change, &mut |event| {
                 serde_json::to_string(&event).expect("an event is JSON");

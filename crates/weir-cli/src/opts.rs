@@ -71,7 +71,7 @@ pub(crate) enum FormatOpt {
 
 fn parse_speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(speed) if speed.is_finite() && speed > 0.0 => Ok(speed),
-        _ => Err("a number above zero is needed, such as 1 or 2.5".into()),
+        Ok(speed) if (0.001..=1_000_000.0).contains(&speed) => Ok(speed),
+        _ => Err("a number above zero is needed, such as 1 or 2.5; from 0.001 to 1000000".into()),
     }
 }

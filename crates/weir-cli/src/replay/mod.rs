@@ -164,19 +164,20 @@ impl<'s, W: Write> Replay<'s, W> {
         self.out.flush()?;
         let outcome = self.summary.outcome(view);
         if !self.settings.quiet {
-            self.tell_counts()?;
+            self.tell_counts();
         }
         Ok(outcome.into())
     }
 
-    fn tell_counts(&self) -> io::Result<()> {
+    fn tell_counts(&self) {
         let odd = &self.fold.view().oddities;
         let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let cost = match self.fold.view().cost.usd {
             Some(usd) => format!("${usd:.4}"),
             None => "cost unknown".into(),
         };
-        writeln!(
+        // Where the summary cannot be written, the exit code still tells how the recording ended.
+        let _ = writeln!(
             io::stderr(),
             "weir: {}: {} unknown, {} malformed, {} oversize; {}, {}, {cost}",
             plural(self.counts.lines, "line"),
@@ -185,6 +186,6 @@ impl<'s, W: Write> Replay<'s, W> {
             odd.oversize,
             plural(self.summary.turns(), "turn"),
             plural(self.summary.tools(), "tool call"),
-        )
+        );
     }
 }

@@ -185,8 +185,9 @@ impl Fold {
         };
         self.update_agent(&id, sink, |agent| {
             agent.background |= task.patch.is_backgrounded == Some(true);
-            if let Some(state) = task.patch.status.and_then(agent_state) {
-                agent.state = state;
+            // An end is left to the notification that follows, which also says what came of it.
+            if let Some(AgentState::Running) = task.patch.status.and_then(agent_state) {
+                agent.state = AgentState::Running;
             }
             if let Some(error) = task.patch.error {
                 agent.summary = Some(error.to_str().into());

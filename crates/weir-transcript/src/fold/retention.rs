@@ -8,21 +8,27 @@ use crate::view::{AgentState, Change, EntryId};
 /// Most calls that are remembered after their entries were dropped while they ran.
 const DROPPED_CALLS: usize = 1000;
 
+/// A view that keeps few entries still keeps this many agents, requests and files.
+const LEAST_OTHERS: usize = 64;
+
 impl Fold {
     pub(super) fn drop_old_entries(&mut self, sink: &mut Sink<'_>) {
         let Some(keep) = self.options.keep_entries else { return };
         // In batches, so that it costs next to nothing for each entry.
-        let most = keep + keep / 2 + 16;
-        if self.view.entries.len() <= most && self.view.turns.len() <= most {
+        let view = &self.view;
+        let full = keep + keep / 2 + 16;
+        let most = keep.max(LEAST_OTHERS);
+        let others = view.agents.len().max(view.requests.len()).max(view.files.len());
+        if view.entries.len() <= full && view.turns.len() <= full && others <= 2 * most {
             return;
         }
-        let kept = self.view.entries.len().saturating_sub(keep);
-        let first_entry = self.view.entries.get(kept).map_or(EntryId(self.next_entry), |entry| entry.id);
-        let running = self.view.agents.iter().filter(|agent| agent.state == AgentState::Running);
-        let keep_agents: Vec<ToolUseId> = running.map(|agent| agent.id.clone()).collect();
+        let kept = view.entries.len().saturating_sub(keep);
+        let first_entry = view.entries.get(kept).map_or(EntryId(self.next_entry), |entry| entry.id);
+        let running = view.agents.iter().rev().filter(|agent| agent.state == AgentState::Running);
+        let keep_agents: Vec<ToolUseId> = running.take(most).map(|agent| agent.id.clone()).collect();
         let first_turn = self.first_turn_to_keep(kept, keep, &keep_agents);
         self.remember_open_calls(first_entry);
-        self.emit(Change::Dropped { first_entry, first_turn, keep_agents }, sink);
+        self.emit(Change::Dropped { first_entry, first_turn, keep_agents, most }, sink);
         self.forget_before(first_entry);
     }
 
@@ -53,6 +59,7 @@ impl Fold {
         self.messages.entries.retain(|_, entry| *entry >= first);
         self.open_tools.retain(|entry| *entry >= first);
         let view = &self.view;
+        self.open_requests.retain(|id| view.request(id).is_some());
         self.agents.by_task.retain(|_, tool| view.agent(tool).is_some());
     }
 }

@@ -13,6 +13,9 @@ use crate::view::{
     BlockState, Change, EntryBody, EntryId, Notice, TextEntry, ThinkingEntry, ToolState, UnknownReason,
 };
 
+/// Most agents whose messages are followed at once.
+const MOST_STREAMS: usize = 64;
+
 /// The message that each agent is writing, or wrote last.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
@@ -122,6 +125,10 @@ impl Fold {
             }
             None => {
                 let parent = parent.map(|id| id.to_id());
+                if self.streams.open.len() >= MOST_STREAMS {
+                    let oldest = self.streams.open.remove(0);
+                    self.break_off(&oldest.blocks, sink);
+                }
                 self.streams.open.push(Stream { parent, message, blocks: Vec::new() });
             }
         }

@@ -68,8 +68,11 @@ impl View {
             Change::Cost(cost) => self.cost.clone_from(cost),
             Change::RateLimit(limit) => self.rate_limit = Some(limit.clone()),
             Change::Oddities(oddities) => self.oddities = *oddities,
-            Change::Dropped { first_entry, first_turn, keep_agents } => {
+            Change::Dropped { first_entry, first_turn, keep_agents, most } => {
                 self.drop_before(*first_entry, *first_turn, keep_agents);
+                keep_newest(&mut self.agents, *most);
+                keep_newest(&mut self.requests, *most);
+                keep_newest(&mut self.files, *most);
             }
         }
     }
@@ -176,4 +179,8 @@ fn upsert<T: Clone>(list: &mut Vec<T>, value: &T, is_it: impl Fn(&T) -> bool) {
         Some(place) => place.clone_from(value),
         None => list.push(value.clone()),
     }
+}
+
+fn keep_newest<T>(list: &mut Vec<T>, most: usize) {
+    list.drain(..list.len().saturating_sub(most));
 }

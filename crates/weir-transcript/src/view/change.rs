@@ -110,6 +110,8 @@ pub enum Change<'a> {
         first_turn: TurnId,
         /// Sub-agents that are kept although they were started earlier, because they still run.
         keep_agents: Vec<ToolUseId>,
+        /// Most sub-agents, requests and files that are kept, the newest of each.
+        most: usize,
     },
 }
 
@@ -143,8 +145,8 @@ impl Change<'_> {
             Self::Cost(cost) => Change::Cost(cost),
             Self::RateLimit(limit) => Change::RateLimit(limit),
             Self::Oddities(oddities) => Change::Oddities(oddities),
-            Self::Dropped { first_entry, first_turn, keep_agents } => {
-                Change::Dropped { first_entry, first_turn, keep_agents }
+            Self::Dropped { first_entry, first_turn, keep_agents, most } => {
+                Change::Dropped { first_entry, first_turn, keep_agents, most }
             }
         }
     }

@@ -92,3 +92,25 @@ fn agents_that_still_run_are_kept() {
     talk.line(r#"{"type":"system","subtype":"task_notification","task_id":"x","tool_use_id":"a","status":"completed","summary":"ok"}"#);
     assert_eq!(talk.view().agents[0].summary.as_deref(), Some("ok"));
 }
+
+#[test]
+fn requests_agents_and_streams_without_an_end_are_bounded() {
+    let mut talk = bounded(4);
+    talk.init();
+    for number in 0..1000 {
+        talk.json(&json!({"type": "control_request", "request_id": format!("r{number}"), "request": {"subtype": "can_use_tool", "tool_name": "Bash", "input": {}}}));
+        talk.calls(None, &format!("a{number}"), "Task", &json!({"prompt": "go"}));
+        let event = json!({"type": "message_start", "message": {"id": "m", "content": []}});
+        talk.json(
+            &json!({"type": "stream_event", "event": event, "parent_tool_use_id": format!("p{number}")}),
+        );
+    }
+    let view = talk.view();
+    assert!(
+        view.requests.len() <= 130 && view.agents.len() <= 130,
+        "{} {}",
+        view.requests.len(),
+        view.agents.len()
+    );
+    assert_eq!(view.status, weir_transcript::Status::WaitingForPerson);
+}

@@ -276,3 +276,21 @@ fn an_answer_that_was_cut_off_is_what_was_said_in_its_turn() {
     assert_eq!((run.degraded, run.final_text.as_deref()), (true, Some("sec")));
     assert_eq!(summary.outcome(&view), Outcome::NoResult);
 }
+
+#[test]
+fn the_end_of_a_sub_agent_says_what_came_of_it() {
+    let (_, _, path) = captures().into_iter().find(|(v, n, _)| v == "2.1.325" && n == "subagent").unwrap();
+    let mut words = AgentVocabulary::default();
+    let (mut decoder, mut fold) = (Decoder::new(), Fold::new(FoldOptions::default()));
+    let mut ends = Vec::new();
+    for line in std::fs::read(path).unwrap().split(|&byte| byte == b'\n') {
+        fold.line(&decoder.decode(line), &mut |view, change| {
+            words.translate(view, change, &mut |event| {
+                if let AgentEventKind::SubagentEnd { summary, progress, .. } = event.kind {
+                    ends.push((summary, progress.total_tokens));
+                }
+            });
+        });
+    }
+    assert_eq!(ends, [(Some("report of one".into()), Some(150))]);
+}

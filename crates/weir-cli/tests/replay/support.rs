@@ -1,0 +1,121 @@
+//! Runs the program and finds the recorded streams.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot run the program or read its fixtures should stop"
+)]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How a run ended and what it printed.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Done {
+    /// The standard output as one JSON value.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap()
+    }
+
+    /// The standard output as one JSON value a line.
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
+        let text = std::str::from_utf8(&self.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// `weir replay` with these arguments, not yet started. Its standard input is empty.
+#[expect(clippy::disallowed_methods, reason = "the program itself is under test; every caller waits for it")]
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.arg("replay").args(args);
+    command.stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn replay(args: &[&str]) -> Done {
+    let output = command(args).output().unwrap();
+    done(output)
+}
+
+/// The same on a file, which comes after the other arguments.
+pub(crate) fn replay_file(args: &[&str], path: &Path) -> Done {
+    let output = command(args).arg(path).output().unwrap();
+    done(output)
+}
+
+/// The same on bytes that come through a pipe.
+pub(crate) fn replay_input(args: &[&str], input: &[u8]) -> Done {
+    let mut command = command(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // One that stops reading early says so by its exit code.
+            let _ = stdin.write_all(input);
+        });
+        done(child.wait_with_output().unwrap())
+    })
+}
+
+fn done(output: std::process::Output) -> Done {
+    Done {
+        code: output.status.code(),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A file with this content, in a folder that goes away with the first of the two.
+pub(crate) fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stream.ndjson");
+    std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+pub(crate) fn capture(version: &str, name: &str) -> PathBuf {
+    let path = captures_folder().join(version).join(format!("{name}.out.ndjson"));
+    assert!(path.is_file(), "there is no {}", path.display());
+    path
+}
+
+/// Every recorded stream, in order, and the demo.
+pub(crate) fn captures() -> Vec<PathBuf> {
+    let mut found = vec![demo()];
+    for version in std::fs::read_dir(captures_folder()).unwrap() {
+        let files = std::fs::read_dir(version.unwrap().path()).unwrap();
+        let paths = files.map(|file| file.unwrap().path());
+        found.extend(paths.filter(|path| path.to_string_lossy().ends_with(".out.ndjson")));
+    }
+    assert!(found.len() > 100, "the recorded streams are missing");
+    found.sort();
+    found
+}
+
+pub(crate) fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/demo.ndjson")
+}
+
+fn captures_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/captures")
+}
+
+/// Lines of text with a line feed after each.
+pub(crate) fn stream(lines: &[&str]) -> Vec<u8> {
+    lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
+}
+
+pub(crate) const INIT: &str = r#"{"type":"system","subtype":"init","cwd":"/workspace/demo","session_id":"s-1","tools":[],"model":"claude-opus-5-5","permissionMode":"default","claude_code_version":"2.1.325"}"#;
+pub(crate) const SAYS_HELLO: &str = r#"{"type":"assistant","message":{"id":"msg_1","role":"assistant","content":[{"type":"text","text":"Hello"}]},"parent_tool_use_id":null,"session_id":"s-1"}"#;
+pub(crate) const SUCCESS: &str = r#"{"type":"result","subtype":"success","is_error":false,"duration_ms":7,"num_turns":1,"result":"Hello","session_id":"s-1","total_cost_usd":0.5}"#;
