@@ -259,7 +259,7 @@ impl Maker {
             "   Compiling weir-wire v0.1.0 (crates/weir-wire)\\n",
             "test decode::tests::a_known_type_in_a_new_shape ... ok\\n",
             "    println!(\\\"{}\\\", value.to_string());\\n",
-            "\\twarning: größer als nötig → 12 lines omitted\\n",
+            "\\twarning: naïve façade → 12 lines omitted\\n",
         ];
         let mut printed = String::with_capacity(size / 2 + 64);
         while printed.len() < size / 2 {
