@@ -14,12 +14,12 @@ pub(crate) struct Opts {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Reads a recorded stream and tells what happened in it
     Replay(ReplayOpts),
 }
 
-/// Reads a recorded stream (NDJSON, as `claude --output-format stream-json` writes it) and tells what happened in
-/// it. No process is started.
+/// Reads a recorded stream and tells what happened in it
+///
+/// The stream is NDJSON, as `claude --output-format stream-json` writes it. No process is started.
 ///
 /// Exit codes: 0 success, 1 the last result is an error, 2 wrong usage, 5 there is no result, 6 a tool was not
 /// allowed, 8 a money limit ended it, 9 a rate limit ended it.

@@ -58,6 +58,7 @@ impl Fold {
         self.hooks.retain(|_, entry| *entry >= first);
         self.messages.entries.retain(|_, entry| *entry >= first);
         self.open_tools.retain(|entry| *entry >= first);
+        self.turns.failed.retain(|entry| *entry >= first);
         let view = &self.view;
         self.open_requests.retain(|id| view.request(id).is_some());
         self.agents.by_task.retain(|_, tool| view.agent(tool).is_some());

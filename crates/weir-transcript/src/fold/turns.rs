@@ -11,6 +11,9 @@ use crate::view::{
     TurnState, TurnUsage,
 };
 
+/// Most turns that wait for their result at once; beyond it, the oldest will not get one.
+const MOST_OPEN: usize = 64;
+
 /// The turns that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
@@ -96,6 +99,10 @@ impl Fold {
             cost_usd: None,
             models: Vec::new(),
         };
+        if self.turns.open.len() >= MOST_OPEN {
+            let oldest = self.turns.open.remove(0).id;
+            self.update_turn(oldest, sink, |turn| turn.state = TurnState::Lost);
+        }
         self.turns.open.push(OpenTurn { id, interrupted: false, began_at: self.next_entry });
         self.emit(Change::TurnAdded(Box::new(turn)), sink);
         if let Some(message) = message {

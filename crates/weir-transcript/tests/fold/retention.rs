@@ -114,3 +114,12 @@ fn requests_agents_and_streams_without_an_end_are_bounded() {
     );
     assert_eq!(view.status, weir_transcript::Status::WaitingForPerson);
 }
+
+#[test]
+fn turns_that_never_get_a_result_are_bounded() {
+    let mut talk = bounded(4);
+    for number in 0..500 {
+        talk.init().says(&format!("m{number}"), "hi");
+    }
+    assert!(talk.view().turns.len() < 100, "{}", talk.view().turns.len());
+}
