@@ -15,7 +15,7 @@ pub(crate) fn print_line(text: &str) -> anyhow::Result<()> {
 
 /// Runs every method on every workload, several times in turn, and prints the best of each.
 pub(crate) fn table(size: Size) -> anyhow::Result<()> {
-    let rounds = if size == Size::Full { 5 } else { 1 };
+    let rounds = if size == Size::Full { 7 } else { 1 };
     for workload in Workload::TABLES {
         let mut best: Vec<(Method, Measured)> = Vec::new();
         for _ in 0..rounds {

@@ -40,7 +40,7 @@ pub struct FoldOptions {
 
 impl Default for FoldOptions {
     fn default() -> Self {
-        Self { keep_entries: None, output_limit: 8 << 10, unknown_limit: 4 << 10 }
+        Self { keep_entries: None, output_limit: 4 << 10, unknown_limit: 4 << 10 }
     }
 }
 

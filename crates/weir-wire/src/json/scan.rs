@@ -127,7 +127,7 @@ fn avx2_masks64(chunk: &[u8; 64]) -> (u64, u64) {
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
-fn masks16(chunk: &[u8; 16]) -> (u32, u32) {
+pub(super) fn masks16(chunk: &[u8; 16]) -> (u32, u32) {
     // SAFETY: this is compiled only for targets on which every processor has SSE2.
     unsafe { sse2_masks16(chunk) }
 }
@@ -147,7 +147,7 @@ fn sse2_masks16(chunk: &[u8; 16]) -> (u32, u32) {
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline]
-fn masks16(chunk: &[u8; 16]) -> (u32, u32) {
+pub(super) fn masks16(chunk: &[u8; 16]) -> (u32, u32) {
     portable_masks16(chunk)
 }
 
