@@ -26,19 +26,22 @@ impl Fold {
         let first_entry = view.entries.get(kept).map_or(EntryId(self.next_entry), |entry| entry.id);
         let running = view.agents.iter().rev().filter(|agent| agent.state == AgentState::Running);
         let keep_agents: Vec<ToolUseId> = running.take(most).map(|agent| agent.id.clone()).collect();
-        let first_turn = self.first_turn_to_keep(kept, keep, &keep_agents);
+        let newest = view.turns.iter().nth_back(keep.max(1) - 1).map(|turn| turn.id);
+        let first_turn = newest.unwrap_or(TurnId(0));
+        let keep_turns = self.older_turns_to_keep(kept, first_turn);
         self.remember_open_calls(first_entry);
-        self.emit(Change::Dropped { first_entry, first_turn, keep_agents, most }, sink);
+        self.emit(Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most }, sink);
         self.forget_before(first_entry);
     }
 
-    /// The oldest turn that something which is kept belongs to. The newest turns stay in any case.
-    fn first_turn_to_keep(&self, kept: usize, keep: usize, agents: &[ToolUseId]) -> TurnId {
+    /// Turns before the newest ones that are still open, or that something which is kept belongs to.
+    fn older_turns_to_keep(&self, kept: usize, first_turn: TurnId) -> Vec<TurnId> {
         let of_entries = self.view.entries.iter().skip(kept).filter_map(|entry| entry.turn);
-        let of_agents = agents.iter().filter_map(|id| self.view.agent(id)?.turn);
-        let newest = self.view.turns.iter().nth_back(keep.max(1) - 1).map(|turn| turn.id);
-        let oldest = of_entries.chain(of_agents).chain(self.turns.first_open()).chain(newest).min();
-        oldest.unwrap_or(TurnId(self.next_turn))
+        let mut older: Vec<TurnId> =
+            of_entries.chain(self.turns.all_open()).filter(|turn| *turn < first_turn).collect();
+        older.sort_unstable();
+        older.dedup();
+        older
     }
 
     /// Calls that still run will have a result, which should find them.

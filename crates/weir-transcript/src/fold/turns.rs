@@ -36,8 +36,8 @@ impl Turns {
         self.open.last().map(|turn| turn.id)
     }
 
-    pub(super) fn first_open(&self) -> Option<TurnId> {
-        self.open.first().map(|turn| turn.id)
+    pub(super) fn all_open(&self) -> impl Iterator<Item = TurnId> {
+        self.open.iter().map(|turn| turn.id)
     }
 
     pub(super) fn is_running(&self) -> bool {

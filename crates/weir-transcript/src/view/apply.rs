@@ -68,8 +68,9 @@ impl View {
             Change::Cost(cost) => self.cost.clone_from(cost),
             Change::RateLimit(limit) => self.rate_limit = Some(limit.clone()),
             Change::Oddities(oddities) => self.oddities = *oddities,
-            Change::Dropped { first_entry, first_turn, keep_agents, most } => {
-                self.drop_before(*first_entry, *first_turn, keep_agents);
+            Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most } => {
+                self.turns.retain(|turn| turn.id >= *first_turn || keep_turns.contains(&turn.id));
+                self.drop_before(*first_entry, keep_agents);
                 keep_newest(&mut self.agents, *most);
                 keep_newest(&mut self.requests, *most);
                 keep_newest(&mut self.files, *most);
@@ -85,11 +86,10 @@ impl View {
         }
     }
 
-    fn drop_before(&mut self, first_entry: EntryId, first_turn: TurnId, keep_agents: &[ToolUseId]) {
+    fn drop_before(&mut self, first_entry: EntryId, keep_agents: &[ToolUseId]) {
         let gone = self.entries.iter().take_while(|entry| entry.id < first_entry).count();
         self.entries.drain(..gone);
         self.dropped_entries += gone as u64;
-        self.turns.retain(|turn| turn.id >= first_turn);
         self.agents.retain(|agent| agent.entry >= first_entry || keep_agents.contains(&agent.id));
         self.requests
             .retain(|request| request.entry >= first_entry || request.state == super::RequestState::Open);

@@ -106,8 +106,10 @@ pub enum Change<'a> {
     Dropped {
         /// The first entry that is kept.
         first_entry: EntryId,
-        /// The first turn that is kept.
+        /// The first of the newest turns, which are kept.
         first_turn: TurnId,
+        /// Older turns that are kept, because they are still open or something that is kept belongs to them.
+        keep_turns: Vec<TurnId>,
         /// Sub-agents that are kept although they were started earlier, because they still run.
         keep_agents: Vec<ToolUseId>,
         /// Most sub-agents, requests and files that are kept, the newest of each.
@@ -145,8 +147,8 @@ impl Change<'_> {
             Self::Cost(cost) => Change::Cost(cost),
             Self::RateLimit(limit) => Change::RateLimit(limit),
             Self::Oddities(oddities) => Change::Oddities(oddities),
-            Self::Dropped { first_entry, first_turn, keep_agents, most } => {
-                Change::Dropped { first_entry, first_turn, keep_agents, most }
+            Self::Dropped { first_entry, first_turn, keep_turns, keep_agents, most } => {
+                Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most }
             }
         }
     }

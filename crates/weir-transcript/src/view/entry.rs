@@ -194,6 +194,9 @@ pub struct UnknownEntry {
     pub raw: String,
     /// How many bytes it has.
     pub bytes: u64,
+    /// The number of its line, counted from one over all lines that were folded: the whole is there, in the log.
+    #[serde(default)]
+    pub line: u64,
 }
 
 /// What about a line or a block is not understood.

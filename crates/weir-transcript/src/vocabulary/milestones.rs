@@ -118,7 +118,7 @@ impl Milestones {
             Change::Request(request) => tell(Milestone::Request(request)),
             Change::Todos(todos) => tell(Milestone::Todos(todos)),
             Change::Status { status: Status::Ended } => tell(Milestone::Ended),
-            Change::Dropped { first_turn, .. } => self.forget(view, *first_turn),
+            Change::Dropped { .. } => self.forget(view),
             Change::Status { .. }
             | Change::BlockEnded { .. }
             | Change::InputAppended { .. }
@@ -131,12 +131,12 @@ impl Milestones {
     }
 
     /// What was dropped from the view is forgotten, but for calls whose end is still to be told.
-    fn forget(&mut self, view: &View, first_turn: TurnId) {
+    fn forget(&mut self, view: &View) {
         let kept: HashSet<&ToolUseId> = view.tools().map(|(_, tool)| &tool.id).collect();
         self.tools_started.retain(|id| kept.contains(id) || !self.tools_ended.contains(id));
         self.tools_ended.retain(|id| kept.contains(id));
         self.nameless.retain(|entry| view.entry(*entry).is_some());
-        self.turns_ended.retain(|turn| *turn >= first_turn);
+        self.turns_ended.retain(|turn| view.turn(*turn).is_some());
         self.agents_started.retain(|agent| view.agent(agent).is_some());
         self.agents_ended.retain(|agent| view.agent(agent).is_some());
         // Calls that never end would pile up in an endless turn.

@@ -123,3 +123,24 @@ fn turns_that_never_get_a_result_are_bounded() {
     }
     assert!(talk.view().turns.len() < 100, "{}", talk.view().turns.len());
 }
+
+#[test]
+fn an_agent_that_runs_for_ever_does_not_keep_all_turns() {
+    let mut talk = bounded(4);
+    talk.init()
+        .calls(None, "a", "Task", &json!({"prompt": "go", "run_in_background": true}))
+        .returns(None, "a", "launched");
+    talk.result("started");
+    for number in 0..300 {
+        talk.calls(Some("a"), &format!("t{number}"), "Bash", &json!({})).returns(
+            Some("a"),
+            &format!("t{number}"),
+            "ok",
+        );
+        talk.init().says(&format!("m{number}"), "hi").result("hi");
+    }
+    assert!(talk.view().turns.len() < 40, "{}", talk.view().turns.len());
+    assert_eq!(talk.view().agents.len(), 1);
+    let view = talk.view();
+    assert!(view.entries.iter().all(|entry| entry.turn.is_none_or(|id| view.turn(id).is_some())));
+}
