@@ -21,7 +21,7 @@ pub(crate) enum Command {
 ///
 /// The stream is NDJSON, as `claude --output-format stream-json` writes it. No process is started.
 ///
-/// Exit codes: 0 success, 1 the last result is an error, 2 wrong usage, 5 there is no result, 6 a tool was not
+/// Exit codes: 0 success, 1 the last result is an error (or the recording cannot be read), 2 wrong usage, 5 there is no result, 6 a tool was not
 /// allowed, 8 a money limit ended it, 9 a rate limit ended it.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayOpts {
@@ -36,7 +36,10 @@ pub(crate) struct ReplayOpts {
     #[arg(long, value_enum, default_value_t = FormatOpt::Agent)]
     pub(crate) format: FormatOpt,
 
-    /// Replay in time: 1 at the recorded pace, 2 twice as fast. Without it, as fast as possible
+    /// Replay in time: 1 at the recorded pace, 2 twice as fast. Without it, as fast as possible.
+    ///
+    /// The pace is that of the lines' own time stamps, with pauses of ten seconds at the most. Pieces of a message
+    /// carry no time and come 30 ms apart; recordings of CLI versions that write no times have no pauses else.
     #[arg(long, value_name = "N", value_parser = parse_speed)]
     pub(crate) speed: Option<f64>,
 

@@ -8,6 +8,9 @@ use crate::view::FileChangeKind;
 /// A longer diff is cut, so that a view stays bounded.
 const LONGEST: usize = 256 << 10;
 
+/// Most pairs of lines that are compared for a computed difference.
+const MOST_COMPARISONS: usize = 4_000_000;
+
 /// A difference with its counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
@@ -145,6 +148,9 @@ pub(crate) fn from_notebook(result: &NotebookResult<'_>) -> Difference {
 }
 
 fn write_computed(out: &mut Writer, old: &str, new: &str) {
+    if is_too_much(old, new) {
+        return write_replaced(out, old, new);
+    }
     let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(old, new);
     for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
         out.push(&format!("{}\n", hunk.header()));
@@ -155,5 +161,48 @@ fn write_computed(out: &mut Writer, old: &str, new: &str) {
                 out.push("\\ No newline at end of file\n");
             }
         }
+    }
+}
+
+/// Whether comparing would take too long: the work grows with the product of the lines that differ.
+fn is_too_much(old: &str, new: &str) -> bool {
+    let same_start = old.lines().zip(new.lines()).take_while(|(a, b)| a == b).count();
+    let same_end = old.lines().rev().zip(new.lines().rev()).take_while(|(a, b)| a == b).count();
+    let same = same_start + same_end;
+    let differing = |text: &str| text.lines().count().saturating_sub(same).max(1);
+    differing(old).saturating_mul(differing(new)) > MOST_COMPARISONS
+}
+
+/// All of the old, then all of the new.
+fn write_replaced(out: &mut Writer, old: &str, new: &str) {
+    let count = |text: &str| text.lines().count() as u64;
+    out.hunk((1, count(old)), (1, count(new)));
+    for line in old.lines() {
+        out.line(&format!("-{line}"));
+    }
+    for line in new.lines() {
+        out.line(&format!("+{line}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_would_take_too_long_to_compare_are_told_as_replaced() {
+        let (old, new) = ("a\nb\n".repeat(100_000), "b\na\nc\n".repeat(100_000));
+        let mut out = Writer::new("x", "x");
+        write_computed(&mut out, &old, &new);
+        assert_eq!((out.removed, out.added), (200_000, 300_000));
+        assert!(out.text.len() <= LONGEST + 100);
+    }
+
+    #[test]
+    fn a_small_change_in_a_long_text_is_told_as_such() {
+        let old: String = (0..50_000).map(|number| format!("line {number}\n")).collect();
+        let mut out = Writer::new("x", "x");
+        write_computed(&mut out, &old, &old.replace("line 25000\n", "another\n"));
+        assert_eq!((out.removed, out.added), (1, 1));
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
         .read_all(source.reader, is_live, &progress)
         .with_context(|| format!("cannot replay {}", source.name))?;
     progress.finish();
-    replay.finish(&source.name)
+    replay.finish()
 }
 
 /// What was read, for the summary.
@@ -60,11 +60,17 @@ struct Replay<'s, W: Write> {
 
 impl<'s, W: Write> Replay<'s, W> {
     fn new(settings: &'s Settings, out: W) -> Self {
-        let keep_entries = if settings.output == Output::View { None } else { Some(KEPT_ENTRIES) };
+        // The whole conversation is the whole: nothing is dropped from it and nothing is cut.
+        let options = match settings.output {
+            Output::View => {
+                FoldOptions { keep_entries: None, output_limit: usize::MAX, unknown_limit: usize::MAX }
+            }
+            _ => FoldOptions { keep_entries: Some(KEPT_ENTRIES), ..FoldOptions::default() },
+        };
         Self {
             settings,
             decoder: Decoder::new(),
-            fold: Fold::new(FoldOptions { keep_entries, ..FoldOptions::default() }),
+            fold: Fold::new(options),
             summary: if settings.output == Output::Json {
                 SummaryBuilder::new()
             } else {
@@ -78,9 +84,9 @@ impl<'s, W: Write> Replay<'s, W> {
     }
 
     fn read_all(&mut self, mut reader: impl Read, is_live: bool, progress: &Progress) -> anyhow::Result<()> {
-        // Raw lines that are paced are written line by line, and have to be whole whatever their length.
+        let mut framer = Framer::with_limit(self.settings.line_limit);
+        let mut chunk = Vec::new();
         let paced_raw = self.settings.output == Output::Raw && self.pace.is_some();
-        let mut framer = Framer::with_limit(if paced_raw { usize::MAX } else { self.settings.line_limit });
         loop {
             let space = framer.space();
             let count = match reader.read(space) {
@@ -91,40 +97,52 @@ impl<'s, W: Write> Replay<'s, W> {
             if count == 0 {
                 break;
             }
-            if self.settings.output == Output::Raw && self.pace.is_none() {
-                // Byte for byte, so that also lines over the limit come out whole.
-                self.out.write_all(space.get(..count).unwrap_or_default())?;
-            }
-            framer.filled(count);
+            let bytes = space.get(..count).unwrap_or_default();
             self.counts.bytes += count as u64;
-            progress.at(self.counts.bytes);
-            while let Some(frame) = framer.next_frame() {
-                self.frame(frame, true)?;
+            if paced_raw {
+                chunk.clear();
+                chunk.extend_from_slice(bytes);
+                self.pass_on(&mut framer, &chunk)?;
+            } else {
+                if self.settings.output == Output::Raw {
+                    // Byte for byte, so that also lines over the limit come out whole.
+                    self.out.write_all(bytes)?;
+                }
+                framer.filled(count);
+                while let Some(frame) = framer.next_frame() {
+                    self.frame(frame)?;
+                }
             }
+            progress.at(self.counts.bytes);
             if is_live {
                 self.out.flush()?;
             }
         }
         if let Some(frame) = framer.finish() {
-            self.frame(frame, false)?;
+            self.frame(frame)?;
         }
         self.end()
     }
 
-    fn frame(&mut self, frame: Frame<'_>, line_feed: bool) -> anyhow::Result<()> {
-        let line = self.decoder.decode_frame(frame);
-        if matches!(line.body, Body::Blank) && self.settings.output != Output::Raw {
-            return Ok(());
+    /// Raw lines at their pace: each waits before its end is written, and nothing is held back meanwhile.
+    fn pass_on(&mut self, framer: &mut Framer, chunk: &[u8]) -> anyhow::Result<()> {
+        for piece in chunk.split_inclusive(|&byte| byte == b'\n') {
+            framer.push(piece);
+            while let Some(frame) = framer.next_frame() {
+                self.frame(frame)?;
+            }
+            self.out.write_all(piece)?;
         }
-        self.counts.lines += 1;
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: Frame<'_>) -> anyhow::Result<()> {
+        let line = self.decoder.decode_frame(frame);
+        self.counts.lines += u64::from(!matches!(line.body, Body::Blank));
         if let Some(pace) = &mut self.pace {
             // What was printed so far has to be seen before the wait.
             self.out.flush()?;
             pace.wait_for(&line);
-            if self.settings.output == Output::Raw {
-                self.out.write_all(line.raw)?;
-                self.out.write_all(if line_feed { b"\n" } else { b"" })?;
-            }
         }
         let Self { fold, summary, printer, out, .. } = self;
         let mut written = Ok(());
@@ -149,10 +167,10 @@ impl<'s, W: Write> Replay<'s, W> {
         written.context("the output cannot be written")
     }
 
-    fn finish(mut self, name: &str) -> anyhow::Result<Exit> {
+    fn finish(mut self) -> anyhow::Result<Exit> {
         let view = self.fold.view();
         let mut summary = self.summary.summary(view);
-        summary.raw_log = Some(name.to_owned());
+        summary.raw_log = self.settings.file.as_ref().map(|file| file.display().to_string());
         match self.settings.output {
             Output::Json => writeln!(self.out, "{}", serde_json::to_string_pretty(&summary)?)?,
             Output::View => {

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Settings;
+use super::settings::Output;
 
 /// A smaller file is read before anybody could look at a bar.
 const LARGE: u64 = 64 << 20;
@@ -15,8 +16,10 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(length: Option<u64>, settings: &Settings) -> Self {
-        // On the same terminal the bar and the output would write over each other.
-        let visible = io::stderr().is_terminal() && !io::stdout().is_terminal() && !settings.quiet;
+        // On the same terminal the bar and the output would write over each other, unless it comes at the end.
+        let at_the_end = matches!(settings.output, Output::Json | Output::View);
+        let visible =
+            io::stderr().is_terminal() && (at_the_end || !io::stdout().is_terminal()) && !settings.quiet;
         let bar = length.filter(|length| visible && *length >= LARGE).map(|length| {
             let style =
                 ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left");

@@ -7,7 +7,9 @@ use crate::support::{captures, replay_file, replay_input};
 
 fn folded(bytes: &[u8]) -> View {
     let (mut framer, mut decoder) = (Framer::new(), Decoder::new());
-    let mut fold = Fold::new(FoldOptions::default());
+    let mut options = FoldOptions::default();
+    (options.output_limit, options.unknown_limit) = (usize::MAX, usize::MAX);
+    let mut fold = Fold::new(options);
     framer.push(bytes);
     while let Some(frame) = framer.next_frame() {
         fold.line(&decoder.decode_frame(frame), &mut |_, _| {});
@@ -25,10 +27,10 @@ fn every_capture_gives_the_view_that_folding_it_gives() {
         let bytes = std::fs::read(&path).unwrap();
         let done = replay_file(&["-o", "view"], &path);
         let view: View = serde_json::from_slice(&done.stdout).unwrap();
-        assert_eq!(view, folded(&bytes), "{}", path.display());
+        assert!(view == folded(&bytes), "{}", path.display());
         assert!(done.stdout.ends_with(b"\n"));
         let piped = replay_input(&["-o", "view"], &bytes);
-        assert_eq!(piped.stdout, done.stdout, "{}", path.display());
+        assert!(piped.stdout == done.stdout, "{}", path.display());
     }
 }
 

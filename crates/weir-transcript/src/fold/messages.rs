@@ -19,6 +19,22 @@ pub(super) struct Messages {
     pub(super) waiting: VecDeque<MessageId>,
 }
 
+/// Most messages that wait, or that one turn is said to answer. Nobody sends that many.
+pub(super) const MOST_MESSAGES: usize = 1000;
+
+impl Messages {
+    /// A message waits for its turn.
+    fn wait(&mut self, id: &MessageId) {
+        if self.waiting.contains(id) {
+            return;
+        }
+        if self.waiting.len() >= MOST_MESSAGES {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(id.clone());
+    }
+}
+
 impl Fold {
     pub(super) fn add_user_entry(
         &mut self,
@@ -47,9 +63,7 @@ impl Fold {
 
     pub(super) fn message_sent(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
         self.messages.known_from_host = true;
-        if !self.messages.waiting.contains(id) {
-            self.messages.waiting.push_back(id.clone());
-        }
+        self.messages.wait(id);
         self.set_delivery(id, Delivery::Sent, sink);
     }
 
@@ -75,7 +89,7 @@ impl Fold {
         // By order it belongs to the running turn, or else to the next; a result that names messages corrects it.
         match self.turns.current() {
             Some(turn) => self.add_message_to(turn, &id, sink),
-            None => self.messages.waiting.push_back(id.clone()),
+            None => self.messages.wait(&id),
         }
         self.set_delivery(&id, Delivery::Started, sink);
     }

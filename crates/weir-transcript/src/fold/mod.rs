@@ -71,6 +71,8 @@ pub struct Fold {
     line_time: Option<i64>,
     /// Lines so far.
     lines: u64,
+    /// Bytes of lines since entries were last dropped.
+    bytes: usize,
     next_entry: u64,
     next_turn: u64,
     /// Where each tool call is.
@@ -103,6 +105,7 @@ impl Fold {
             now: None,
             line_time: None,
             lines: 0,
+            bytes: 0,
             next_entry: 1,
             next_turn: 1,
             tools: HashMap::new(),
@@ -141,6 +144,7 @@ impl Fold {
     pub fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
         self.line_time = None;
         self.lines += 1;
+        self.bytes = self.bytes.saturating_add(line.raw.len());
         match &line.body {
             Body::Known(Message::StreamEvent(event)) => {
                 // Most lines are these, and few of them can change the status: those see to it themselves.

@@ -31,10 +31,6 @@ impl Fold {
     }
 
     fn permission_asked(&mut self, id: &RequestId, ask: &CanUseTool<'_>, sink: &mut Sink<'_>) {
-        // The first answer counts, also if the CLI should repeat itself.
-        if self.view.request(id).is_some() {
-            return;
-        }
         let call = ask.tool_use_id.map(|id| id.to_id());
         let tool = call.as_ref().and_then(|id| self.tools.get(id).copied());
         let name = ask.tool_name.to_str();
@@ -54,8 +50,8 @@ impl Fold {
                 suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
             },
         };
-        self.open_request(id.clone(), call, kind, sink);
-        if let Some(tool) = tool {
+        let is_new = self.open_request(id.clone(), call, kind, sink);
+        if let Some(tool) = tool.filter(|_| is_new) {
             self.wait_for_permission(tool, id, sink);
         }
     }
@@ -97,13 +93,18 @@ impl Fold {
         }
     }
 
+    /// Says whether the request is a new one.
     fn open_request(
         &mut self,
         id: RequestId,
         tool: Option<ToolUseId>,
         kind: RequestKind,
         sink: &mut Sink<'_>,
-    ) {
+    ) -> bool {
+        // The first answer counts, also if the CLI should repeat itself.
+        if self.view.request(&id).is_some() {
+            return false;
+        }
         let call = tool.as_ref().and_then(|id| self.tools.get(id)).and_then(|entry| self.view.entry(*entry));
         let request = Request {
             id: id.clone(),
@@ -116,6 +117,7 @@ impl Fold {
         };
         self.open_requests.push(id);
         self.emit(Change::Request(Box::new(request)), sink);
+        true
     }
 
     /// The first answer counts; what comes later changes nothing.

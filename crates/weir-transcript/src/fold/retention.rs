@@ -1,6 +1,6 @@
 //! Keeps the view bounded: history lives in the log, not in memory.
 
-use weir_wire::{ToolUseId, TurnId};
+use weir_wire::{OwnedJson, ToolUseId, TurnId};
 
 use super::{Fold, Sink};
 use crate::view::{AgentState, Change, EntryId};
@@ -11,6 +11,9 @@ const DROPPED_CALLS: usize = 1000;
 /// A view that keeps few entries still keeps this many agents, requests and files.
 const LEAST_OTHERS: usize = 64;
 
+/// A bounded view holds no more than what came in this many bytes of lines, and the line at hand.
+const MOST_BYTES: usize = 32 << 20;
+
 impl Fold {
     pub(super) fn drop_old_entries(&mut self, sink: &mut Sink<'_>) {
         let Some(keep) = self.options.keep_entries else { return };
@@ -19,9 +22,12 @@ impl Fold {
         let full = keep + keep / 2 + 16;
         let most = keep.max(LEAST_OTHERS);
         let others = view.agents.len().max(view.requests.len()).max(view.files.len());
-        if view.entries.len() <= full && view.turns.len() <= full && others <= 2 * most {
+        // Few entries can be large: what came since the last time bounds what they hold.
+        let is_heavy = self.bytes > MOST_BYTES;
+        if view.entries.len() <= full && view.turns.len() <= full && others <= 2 * most && !is_heavy {
             return;
         }
+        let (keep, most) = if is_heavy { (keep.min(16), most.min(16)) } else { (keep, most) };
         let kept = view.entries.len().saturating_sub(keep);
         let first_entry = view.entries.get(kept).map_or(EntryId(self.next_entry), |entry| entry.id);
         let running = view.agents.iter().rev().filter(|agent| agent.state == AgentState::Running);
@@ -32,6 +38,7 @@ impl Fold {
         self.remember_open_calls(first_entry);
         self.emit(Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most }, sink);
         self.forget_before(first_entry);
+        self.bytes = 0;
     }
 
     /// Turns before the newest ones that are still open, or that something which is kept belongs to.
@@ -51,7 +58,12 @@ impl Fold {
             if let Some((_, tool)) = self.view.tool(*entry)
                 && self.dropped_calls.len() < DROPPED_CALLS
             {
-                self.dropped_calls.insert(tool.id.clone(), tool.clone());
+                let mut tool = tool.clone();
+                if tool.input.as_raw().bytes().len() + tool.input_text.len() > self.options.output_limit {
+                    tool.input = OwnedJson::default();
+                    tool.input_text = String::new();
+                }
+                self.dropped_calls.insert(tool.id.clone(), tool);
             }
         }
     }
@@ -62,6 +74,7 @@ impl Fold {
         self.messages.entries.retain(|_, entry| *entry >= first);
         self.open_tools.retain(|entry| *entry >= first);
         self.turns.failed.retain(|entry| *entry >= first);
+        self.streams.forget_before(first);
         let view = &self.view;
         self.open_requests.retain(|id| view.request(id).is_some());
         self.agents.by_task.retain(|_, tool| view.agent(tool).is_some());

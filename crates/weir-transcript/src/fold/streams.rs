@@ -66,6 +66,15 @@ impl Streams {
     }
 }
 
+impl Streams {
+    /// Forgets blocks whose entries were dropped.
+    pub(super) fn forget_before(&mut self, first: EntryId) {
+        for stream in &mut self.open {
+            stream.blocks.retain(|block| block.entry >= first);
+        }
+    }
+}
+
 impl Stream {
     fn block(&mut self, index: u64) -> Option<&mut StreamedBlock> {
         self.blocks.iter_mut().rfind(|block| block.index == index)
@@ -100,9 +109,11 @@ impl Fold {
             StreamEvent::Error(error) => {
                 let message = error.error.map(|error| error.to_json_string()).unwrap_or_default();
                 self.add_notice(Notice::Error { message }, sink);
+                self.drop_old_entries(sink);
             }
             StreamEvent::Unknown { kind, json } => {
                 self.unknown_part(UnknownReason::UnknownBlock, parent, *kind, None, *json, sink);
+                self.drop_old_entries(sink);
             }
             StreamEvent::MessageDelta(_) | StreamEvent::MessageStop | StreamEvent::Ping | _ => {}
         }
@@ -126,7 +137,9 @@ impl Fold {
             None => {
                 let parent = parent.map(|id| id.to_id());
                 if self.streams.open.len() >= MOST_STREAMS {
-                    let oldest = self.streams.open.remove(0);
+                    // Not the main agent's, which is the one that is read.
+                    let place = self.streams.open.iter().position(|stream| stream.parent.is_some());
+                    let oldest = self.streams.open.remove(place.unwrap_or(0));
                     self.break_off(&oldest.blocks, sink);
                 }
                 self.streams.open.push(Stream { parent, message, blocks: Vec::new() });
@@ -256,6 +269,7 @@ impl Fold {
         self.follow(parent, index, entry, kind);
         self.delta(entry, kind, delta, sink);
         self.update_status(sink);
+        self.drop_old_entries(sink);
     }
 
     /// A block has ended; nothing happens if it had already.

@@ -10,7 +10,8 @@ use weir_wire::{
 use super::{Fold, Sink};
 use crate::diff::{self, Difference};
 use crate::view::{
-    Change, Entry, EntryBody, EntryId, FileChange, Output, Todo, TodoList, ToolCall, ToolDetail, ToolState,
+    Agent, AgentState, Change, Entry, EntryBody, EntryId, FileChange, Output, Todo, TodoList, ToolCall,
+    ToolDetail, ToolState,
 };
 
 impl Fold {
@@ -192,7 +193,10 @@ impl Fold {
             self.settle_tool_as(entry, state, sink);
             self.agent_cut_off(entry, state, sink);
         }
-        self.dropped_calls.clear();
+        let goes_on = |agent: &Agent| agent.background && agent.state == AgentState::Running;
+        if !self.view.agents.iter().any(goes_on) {
+            self.dropped_calls.clear();
+        }
     }
 
     /// Tells of the file that a call has changed.

@@ -5,6 +5,7 @@
 
 use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, TurnId};
 
+use super::messages::MOST_MESSAGES;
 use super::{Fold, Sink};
 use crate::view::{
     Change, Delivery, Denial, EntryBody, EntryId, McpServer, Session, ToolState, Turn, TurnCause, TurnResult,
@@ -101,6 +102,8 @@ impl Fold {
         };
         if self.turns.open.len() >= MOST_OPEN {
             let oldest = self.turns.open.remove(0).id;
+            self.settle_tools_of(oldest, ToolState::Unknown, sink);
+            self.settle_requests_of(oldest, sink);
             self.update_turn(oldest, sink, |turn| turn.state = TurnState::Lost);
         }
         self.turns.open.push(OpenTurn { id, interrupted: false, began_at: self.next_entry });
@@ -138,7 +141,7 @@ impl Fold {
     pub(super) fn add_message_to(&mut self, turn: TurnId, message: &MessageId, sink: &mut Sink<'_>) {
         self.update_turn(turn, sink, |turn| {
             turn.cause = TurnCause::Message;
-            if !turn.messages.contains(message) {
+            if turn.messages.len() < MOST_MESSAGES && !turn.messages.contains(message) {
                 turn.messages.push(message.clone());
             }
         });

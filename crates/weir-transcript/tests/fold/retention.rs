@@ -144,3 +144,43 @@ fn an_agent_that_runs_for_ever_does_not_keep_all_turns() {
     let view = talk.view();
     assert!(view.entries.iter().all(|entry| entry.turn.is_none_or(|id| view.turn(id).is_some())));
 }
+
+#[test]
+fn a_bounded_view_is_bounded_in_bytes_too() {
+    let mut talk = bounded(256);
+    talk.init();
+    let content = "x".repeat(2 << 20);
+    for number in 0..60 {
+        let tool = format!("t{number}");
+        let input = json!({"file_path": "/a", "content": content});
+        talk.fold.line_changes(&weir_wire::Decoder::new().decode(
+            json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": tool, "name": "Write", "input": input}]}})
+                .to_string()
+                .as_bytes(),
+        ));
+    }
+    let held: usize = talk.fold.view().tools().map(|(_, tool)| tool.input.as_raw().bytes().len()).sum();
+    assert!(held < 70 << 20, "{held}");
+}
+
+#[test]
+fn pieces_without_a_start_and_unknown_pieces_are_bounded() {
+    let mut talk = bounded(4);
+    for number in 0..500 {
+        let delta = json!({"type": "text_delta", "text": "x"});
+        talk.json(&json!({"type": "stream_event", "event": {"type": "content_block_delta", "index": number, "delta": delta}}));
+        talk.json(&json!({"type": "stream_event", "event": {"type": "hologram"}}));
+        talk.json(&json!({"type": "stream_event", "event": {"type": "error", "error": {}}}));
+    }
+    assert!(talk.view().entries.len() < 40, "{}", talk.view().entries.len());
+}
+
+#[test]
+fn echoes_without_an_end_are_bounded() {
+    let mut talk = bounded(4);
+    for number in 0..3000 {
+        talk.json(&json!({"type": "user", "isReplay": true, "uuid": format!("u{number}"), "message": {"content": "x"}}));
+    }
+    talk.init();
+    assert!(talk.view().turns[0].messages.len() <= 1000);
+}

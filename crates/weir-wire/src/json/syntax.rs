@@ -284,7 +284,8 @@ fn escape_sequence_length(tail: &[u8]) -> usize {
                     _ => at = end + 1,
                 }
             }
-            tail.len()
+            // It never ends, so it is no sequence; what follows may be a message and must not vanish.
+            1
         }
         Some(0x20..=0x2F) => {
             let end = tail.iter().position(|b| !(0x20..=0x2F).contains(b));
@@ -412,5 +413,6 @@ mod tests {
         assert_eq!(trim(b"plain words"), b"plain words");
         assert_eq!(trim(b"{\"a\":\"\x1b[1\"}\r"), b"{\"a\":\"\x1b[1\"}");
         assert_eq!(trim(b"\x1b]0;a\x1bb\x07{}"), b"{}");
+        assert_eq!(trim(b"\x1b]0;title{}"), b"0;title{}");
     }
 }

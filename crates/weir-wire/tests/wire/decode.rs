@@ -81,6 +81,9 @@ fn what_surrounds_a_line_is_passed_over() {
         assert!(matches!(decoded.body, Body::Known(_)), "{line:?}");
         assert_eq!(decoded.raw, line.as_bytes());
     }
+    for line in ["\x1b]0;title{\"type\":\"keep_alive\"}", "\x1bX{\"type\":\"keep_alive\"}"] {
+        assert!(!matches!(body(line), Body::Blank), "a sequence that never ends hides nothing: {line:?}");
+    }
     for line in ["", "  \r", "\x1b[?25h", "\u{feff}"] {
         assert!(matches!(body(line), Body::Blank), "{line:?}");
     }
