@@ -63,7 +63,7 @@ pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
         Err(error) if is_closed_pipe(&error) => Exit::Success,
         Err(error) => {
             // Where even this cannot be written there is nobody to tell.
-            let _ = writeln!(std::io::stderr(), "weir: {error:#}");
+            let _ = std::io::stderr().write_all(format!("weir: {error:#}\n").as_bytes());
             if error.is::<UsageError>() { Exit::Usage } else { Exit::ErrorResult }
         }
     };

@@ -194,10 +194,8 @@ impl<'s, W: Write> Replay<'s, W> {
             Some(usd) => format!("${usd:.4}"),
             None => "cost unknown".into(),
         };
-        // Where the summary cannot be written, the exit code still tells how the recording ended.
-        let _ = writeln!(
-            io::stderr(),
-            "weir: {}: {} unknown, {} malformed, {} oversize; {}, {}, {cost}",
+        let summary = format!(
+            "weir: {}: {} unknown, {} malformed, {} oversize; {}, {}, {cost}\n",
             plural(self.counts.lines, "line"),
             odd.unknown_types + odd.blocks,
             odd.mismatches + odd.not_json,
@@ -205,5 +203,8 @@ impl<'s, W: Write> Replay<'s, W> {
             plural(self.summary.turns(), "turn"),
             plural(self.summary.tools(), "tool call"),
         );
+        // At once, so that nothing comes between. Where it cannot be written, the exit code still tells how the
+        // recording ended.
+        let _ = io::stderr().write_all(summary.as_bytes());
     }
 }
