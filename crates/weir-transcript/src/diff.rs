@@ -1,7 +1,9 @@
 //! Unified diffs: from the CLI's structured patches where there are some, computed where there are none.
 
 use similar::{Algorithm, TextDiff};
-use weir_wire::{EditInput, FileChangeResult, MultiEditInput, NotebookResult, PatchHunk, Text, WriteInput};
+use weir_wire::{
+    EditInput, FileChangeResult, MultiEditInput, NotebookResult, PatchHunk, RawJson, Text, WriteInput,
+};
 
 use crate::view::FileChangeKind;
 
@@ -143,8 +145,32 @@ pub(crate) fn from_notebook(result: &NotebookResult<'_>) -> Difference {
     let text = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned()).unwrap_or_default();
     let deleted = result.edit_mode.is_some_and(|mode| mode == "delete");
     let new_source = if deleted { String::new() } else { text(result.new_source) };
-    write_computed(&mut out, &text(result.old_source), &new_source);
+    let old_source = match result.old_source {
+        Some(source) => source.to_str().into_owned(),
+        None => cell_before(result).unwrap_or_default(),
+    };
+    write_computed(&mut out, &old_source, &new_source);
     out.finish(FileChangeKind::Edited, false)
+}
+
+/// What was in the cell, from the notebook as it was: older versions do not say it otherwise.
+fn cell_before(result: &NotebookResult<'_>) -> Option<String> {
+    let notebook = result.original_file?.to_str();
+    let cells = RawJson::parse(notebook.as_bytes()).ok()?.get("cells")?;
+    let id = result.cell_id?;
+    let is_it = |cell: &RawJson<'_>| cell.get("id").and_then(|id| id.as_text()) == Some(id);
+    let source = cells.elements().find(is_it)?.get("source")?;
+    // A notebook keeps a cell as one string or as a list of lines.
+    match source.as_text() {
+        Some(text) => Some(text.to_str().into_owned()),
+        None => Some(
+            source
+                .elements()
+                .filter_map(|line| line.as_text())
+                .map(|line| line.to_str().into_owned())
+                .collect(),
+        ),
+    }
 }
 
 fn write_computed(out: &mut Writer, old: &str, new: &str) {
