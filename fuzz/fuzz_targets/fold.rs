@@ -45,7 +45,7 @@ fn host_event(line: &[u8]) -> Option<HostEvent> {
     let answered =
         |answer| HostEvent::RequestAnswered { request: RequestId::from(text.as_str()), answer, by: None };
     Some(match kind {
-        b'p' => HostEvent::ProcessStarted,
+        b'p' => HostEvent::ProcessStarted { resumes: None },
         b'q' => HostEvent::MessageQueued { message, text, images: 0 },
         b's' => HostEvent::MessageSent { message },
         b'c' => HostEvent::MessageCancelled { message },

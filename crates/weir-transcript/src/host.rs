@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{MessageId, RequestId};
+use weir_wire::{MessageId, RequestId, SessionId};
 
 /// Something that happened on our side of the pipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,7 +10,11 @@ use weir_wire::{MessageId, RequestId};
 #[non_exhaustive]
 pub enum HostEvent {
     /// A process was started for the conversation. What it reports as its total may include earlier processes.
-    ProcessStarted,
+    ProcessStarted {
+        /// The session that it goes on with. If the CLI then names another one, the conversation was forked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumes: Option<SessionId>,
+    },
     /// A message was accepted; it waits.
     MessageQueued {
         /// Our id for it.

@@ -1,7 +1,18 @@
 //! The one form of time stamp that the CLI writes.
 
+use weir_wire::Text;
+
 /// Milliseconds since 1970 of `2026-11-15T07:03:04.346Z`, with or without a fraction.
 pub fn milliseconds(stamp: &str) -> Option<i64> {
+    of_bytes(stamp.as_bytes())
+}
+
+/// The same for a time that still stands in its line.
+pub(crate) fn stamp_milliseconds(stamp: Text<'_>) -> Option<i64> {
+    of_bytes(stamp.raw()).or_else(|| of_bytes(stamp.to_str().as_bytes()))
+}
+
+fn of_bytes(stamp: &[u8]) -> Option<i64> {
     let number = |digits: &[u8]| {
         digits.iter().try_fold(0, |sum, digit| match digit {
             b'0'..=b'9' => Some(sum * 10 + i64::from(digit - b'0')),
@@ -9,7 +20,7 @@ pub fn milliseconds(stamp: &str) -> Option<i64> {
         })
     };
     // The form is fixed, so the places are: this is done for every line that has a time.
-    let (fixed, rest) = stamp.as_bytes().split_first_chunk::<19>()?;
+    let (fixed, rest) = stamp.split_first_chunk::<19>()?;
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', i1, i2, b':', s1, s2] = *fixed
     else {
         return None;

@@ -7,7 +7,7 @@ use weir_wire::{ApiMessageId, AssistantMessage, Content, ContentBlock, IdRef, Te
 use super::streams::BlockKind;
 use super::{Fold, Sink};
 use crate::code_blocks::code_blocks;
-use crate::time::milliseconds;
+use crate::time::stamp_milliseconds;
 use crate::view::{
     ApiError, BlockState, Change, Entry, EntryBody, EntryId, TextEntry, ThinkingEntry, UnknownReason,
 };
@@ -22,7 +22,7 @@ struct Whole<'a> {
 
 impl Fold {
     pub(super) fn assistant(&mut self, line: &AssistantMessage<'_>, sink: &mut Sink<'_>) {
-        self.line_time = line.timestamp.and_then(|stamp| milliseconds(&stamp.to_str()));
+        self.line_time = line.timestamp.and_then(stamp_milliseconds);
         let parent = line.parent_tool_use_id;
         match parent {
             None => self.ensure_turn(sink),
@@ -33,7 +33,7 @@ impl Fold {
         self.turn_answers(line.user_message_uuids.iter().copied(), sink);
         let whole = Whole {
             parent,
-            message: line.message.id.map(|id| id.to_id()),
+            message: line.message.id.map(|id| self.api_message_id(id)),
             state: if line.aborted == Some(true) { BlockState::Aborted } else { BlockState::Complete },
             error: api_error(line),
         };
@@ -44,6 +44,14 @@ impl Fold {
                     self.whole_block(&whole, block, sink);
                 }
             }
+        }
+    }
+
+    /// Most lines carry the same message's id as the line before, which need not be made again.
+    fn api_message_id(&mut self, id: IdRef<'_, ApiMessageId>) -> ApiMessageId {
+        match &self.last_message {
+            Some(last) if id == *last => last.clone(),
+            _ => self.last_message.insert(id.to_id()).clone(),
         }
     }
 

@@ -20,11 +20,13 @@ mod unknown;
 
 use std::collections::HashMap;
 
-use weir_wire::{Body, Line, Message, RateLimitMessage, RequestId, SystemMessage, ToolUseId, TurnId};
+use weir_wire::{
+    ApiMessageId, Body, Line, Message, RateLimitMessage, RequestId, SystemMessage, ToolUseId, TurnId,
+};
 
 use crate::host::HostEvent;
 use crate::view::{
-    BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Status, ToolCall, View,
+    BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, ToolCall, View,
 };
 
 /// How a fold keeps itself small.
@@ -76,10 +78,12 @@ pub struct Fold {
     next_entry: u64,
     next_turn: u64,
     /// Where each tool call is.
-    tools: HashMap<ToolUseId, EntryId>,
+    tools: HashMap<ToolUseId, EntryId, foldhash::fast::RandomState>,
     /// Where each hook run is.
     hooks: HashMap<String, EntryId>,
     streams: streams::Streams,
+    /// The model's message that the last whole line was a part of.
+    last_message: Option<ApiMessageId>,
     turns: turns::Turns,
     messages: messages::Messages,
     costs: costs::Costs,
@@ -108,9 +112,10 @@ impl Fold {
             bytes: 0,
             next_entry: 1,
             next_turn: 1,
-            tools: HashMap::new(),
+            tools: HashMap::default(),
             hooks: HashMap::new(),
             streams: streams::Streams::default(),
+            last_message: None,
             turns: turns::Turns::default(),
             messages: messages::Messages::default(),
             costs: costs::Costs::default(),
@@ -127,6 +132,11 @@ impl Fold {
     /// The view as it stands.
     pub fn view(&self) -> &View {
         &self.view
+    }
+
+    /// Whether a tool call has neither ended nor been settled otherwise.
+    pub fn has_open_tools(&self) -> bool {
+        !self.open_tools.is_empty()
     }
 
     /// The view, when no more lines come.
@@ -174,11 +184,15 @@ impl Fold {
     pub fn host(&mut self, event: &HostEvent, sink: &mut Sink<'_>) {
         self.line_time = None;
         match event {
-            HostEvent::ProcessStarted => {
+            HostEvent::ProcessStarted { resumes } => {
                 // Nobody may have told of the end of the one before.
                 self.stream_ended(sink);
                 self.ended = false;
                 self.costs.process_started();
+                if let (Some(id), None) = (resumes, &self.view.session.id) {
+                    let session = Session { id: Some(id.clone()), ..self.view.session.clone() };
+                    self.set_session(session, sink);
+                }
             }
             HostEvent::MessageQueued { message, text, images } => {
                 self.message_queued(message, text, *images, sink);
@@ -366,7 +380,7 @@ impl Fold {
         }
     }
 
-    fn set_session(&mut self, session: crate::view::Session, sink: &mut Sink<'_>) {
+    fn set_session(&mut self, session: Session, sink: &mut Sink<'_>) {
         if self.view.session != session {
             self.emit(Change::Session(Box::new(session)), sink);
         }

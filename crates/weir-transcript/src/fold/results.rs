@@ -11,12 +11,12 @@ use super::tools::Effect;
 use super::unknown::bounded;
 use super::{Fold, Sink};
 use crate::diff;
-use crate::time::milliseconds;
+use crate::time::stamp_milliseconds;
 use crate::view::{Change, EntryId, Notice, Output, Todo, ToolDetail, ToolState, UnknownReason, UserSource};
 
 impl Fold {
     pub(super) fn user(&mut self, line: &UserMessage<'_>, sink: &mut Sink<'_>) {
-        self.line_time = line.timestamp.and_then(|stamp| milliseconds(&stamp.to_str()));
+        self.line_time = line.timestamp.and_then(stamp_milliseconds);
         if let Some(parent) = line.parent_tool_use_id {
             self.agent_heard_of(&parent.to_id(), line.task_description, line.subagent_type, sink);
         }
@@ -98,9 +98,12 @@ impl Fold {
         structured: Option<&ToolUseResult<'_>>,
         sink: &mut Sink<'_>,
     ) {
-        let id = block.tool_use_id.to_id();
+        let known = self.tools.get(&*block.tool_use_id.text().to_str()).copied();
         // A result may come before its call: then the call fills in the rest later.
-        let entry = self.tool_announced(line.parent_tool_use_id, &id, Text::default(), false, sink);
+        let entry = known.unwrap_or_else(|| {
+            let id = block.tool_use_id.to_id();
+            self.tool_announced(line.parent_tool_use_id, &id, Text::default(), false, sink)
+        });
         let is_first = self.tool(entry).is_some_and(|tool| tool.output.is_none());
         let output = block.content.as_ref().map(|content| self.content_output(content));
         let output = output.unwrap_or(Output { line: self.lines, ..Output::default() });

@@ -99,7 +99,7 @@ fn host_event(number: u8) -> HostEvent {
         1 => HostEvent::MessageSent { message: id.as_str().into() },
         2 => HostEvent::MessageCancelled { message: id.as_str().into() },
         3 => HostEvent::Interrupted,
-        4 => HostEvent::ProcessStarted,
+        4 => HostEvent::ProcessStarted { resumes: None },
         5 => HostEvent::ProcessExited { code: Some(1), signal: None, stderr: String::new() },
         6 => HostEvent::RecordingEnded,
         _ => HostEvent::Stderr { text: "x".into() },

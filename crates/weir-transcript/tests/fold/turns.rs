@@ -126,7 +126,7 @@ fn when_the_cli_dies_everything_that_was_open_ends() {
 fn a_conversation_goes_on_in_a_new_process() {
     let mut talk = Conversation::new();
     talk.sends("a", "A").init().exits(Some(1), None, "");
-    talk.host(&HostEvent::ProcessStarted);
+    talk.host(&HostEvent::ProcessStarted { resumes: None });
     assert_eq!(talk.view().turns[0].state, TurnState::Lost);
     talk.sends("b", "B").init().says("m", "to B").result("to B");
     assert_eq!(talk.view().status, Status::Idle);
@@ -202,7 +202,7 @@ fn an_init_that_is_said_twice_is_one_turn() {
 #[test]
 fn a_process_that_starts_ends_what_the_one_before_left_open() {
     let mut talk = Conversation::new();
-    talk.sends("a", "A").init().says("m", "half").host(&HostEvent::ProcessStarted);
+    talk.sends("a", "A").init().says("m", "half").host(&HostEvent::ProcessStarted { resumes: None });
     talk.sends("b", "B").init().says("n", "to B").result("to B");
     let states: Vec<_> = deliveries(&talk).into_iter().map(|(_, state)| state).collect();
     assert_eq!(states, [Delivery::Indeterminate, Delivery::Answered]);

@@ -5,12 +5,14 @@
 //! raw JSON anyway, or is too numerous, is checked and remembered as one opaque span.
 
 use super::raw::{JsonKind, RawJson};
-use super::syntax::{Scanned, byte_at, fault, member_value, scalar_end, skip_space, string_end, value_end};
+use super::syntax::{
+    Key, Scanned, byte_at, fault, member_value, scalar_end, skip_space, string_end, value_end,
+};
 use super::text::Text;
 
 /// Deepest level whose values are indexed: the source of a picture inside a tool result is at level six, its
 /// members at level seven.
-const DEEPEST: u32 = 7;
+const DEEPEST: usize = 7;
 
 /// Most values remembered for one line; bounds the memory that a hostile line can take.
 const MOST: usize = 1 << 17;
@@ -46,6 +48,16 @@ enum RecordKind {
     OpaqueObject,
 }
 
+impl RecordKind {
+    fn opaque(self) -> Self {
+        if self == Self::Object { Self::OpaqueObject } else { Self::OpaqueArray }
+    }
+
+    fn closer(self) -> u8 {
+        if self == Self::Object { b'}' } else { b']' }
+    }
+}
+
 /// The scratch memory of the walk, kept between lines so that a line costs no allocation.
 #[derive(Default)]
 pub(crate) struct Index {
@@ -59,7 +71,7 @@ impl Index {
         if u32::try_from(json.len()).is_err() {
             return fault(0, "a line of four gigabytes or more");
         }
-        let end = self.value(json, 0, None, 0)?;
+        let end = self.walk(json)?;
         let rest = skip_space(json, end);
         if rest != json.len() {
             return fault(rest, "more text after the JSON value");
@@ -67,122 +79,156 @@ impl Index {
         Ok(Node { json, records: &self.records, at: 0 })
     }
 
-    fn push(&mut self, key: Option<super::syntax::Key>, start: usize, kind: RecordKind) -> usize {
-        let at = self.records.len();
-        let (key_start, key_end, key_escaped) = key.map_or((0, 0, false), |k| (k.start, k.end, k.escaped));
+    fn push(&mut self, key: Key, start: usize, end: usize, kind: RecordKind) {
+        let after = self.records.len() as u32 + 1;
         self.records.push(Record {
-            key_start: key_start as u32,
-            key_end: key_end as u32,
+            key_start: key.start as u32,
+            key_end: key.end as u32,
             start: start as u32,
-            end: 0,
-            after: 0,
+            end: end as u32,
+            after,
             kind,
-            key_escaped,
+            key_escaped: key.escaped,
         });
-        at
     }
 
-    fn close(&mut self, at: usize, end: usize) {
+    /// One loop instead of recursion: the state stays in registers, and most of a line is short values.
+    fn walk(&mut self, json: &[u8]) -> Scanned<usize> {
+        let mut open = Open::default();
+        let mut key = Key::default();
+        let mut at = 0;
+        // The kind of the innermost open container.
+        let mut around = RecordKind::Null;
+        'value: loop {
+            // Here `at` is the first byte of a value.
+            match byte_at(json, at) {
+                Some(b'"') => {
+                    let (quote, escaped) = string_end(json, at + 1)?;
+                    let kind = if escaped { RecordKind::EscapedString } else { RecordKind::PlainString };
+                    self.push(key, at, quote + 1, kind);
+                    at = quote + 1;
+                }
+                Some(bracket @ (b'{' | b'[')) => {
+                    let kind = if bracket == b'{' { RecordKind::Object } else { RecordKind::Array };
+                    if open.is_full() || json.get(key.start..key.end).is_some_and(is_opaque) {
+                        let end = value_end(json, at)?;
+                        self.push(key, at, end, kind.opaque());
+                        at = end;
+                    } else {
+                        open.push(self.records.len() as u32);
+                        self.push(key, at, at, kind);
+                        at = skip_space(json, at + 1);
+                        if byte_at(json, at) != Some(kind.closer()) {
+                            around = kind;
+                            (key, at) = child(json, at, kind)?;
+                            continue 'value;
+                        }
+                        at += 1;
+                        self.close(open.pop(), at);
+                    }
+                }
+                first => {
+                    let end = scalar_end(json, at)?;
+                    let kind = match first {
+                        Some(b't') => RecordKind::True,
+                        Some(b'f') => RecordKind::False,
+                        Some(b'n') => RecordKind::Null,
+                        _ => RecordKind::Number,
+                    };
+                    self.push(key, at, end, kind);
+                    at = end;
+                }
+            }
+            // A value has ended: a comma starts the next one, a closer ends the container.
+            loop {
+                if open.is_empty() {
+                    return Ok(at);
+                }
+                at = skip_space(json, at);
+                match byte_at(json, at) {
+                    Some(b',') if self.records.len() < MOST => {
+                        (key, at) = child(json, skip_space(json, at + 1), around)?;
+                        continue 'value;
+                    }
+                    Some(b',') => {
+                        at = self.make_opaque(json, open.pop())?;
+                        around = self.kind(open.innermost());
+                    }
+                    Some(byte) if byte == around.closer() => {
+                        at += 1;
+                        self.close(open.pop(), at);
+                        around = self.kind(open.innermost());
+                    }
+                    Some(_) => return fault(at, "expected a comma or the end of the container"),
+                    None => return fault(at, "the line ends inside an object or array"),
+                }
+            }
+        }
+    }
+
+    fn kind(&self, at: u32) -> RecordKind {
+        self.records.get(at as usize).map_or(RecordKind::Null, |record| record.kind)
+    }
+
+    fn close(&mut self, at: u32, end: usize) {
         let after = self.records.len() as u32;
-        if let Some(record) = self.records.get_mut(at) {
+        if let Some(record) = self.records.get_mut(at as usize) {
             record.end = end as u32;
             record.after = after;
         }
     }
 
-    /// Recursion here goes `DEEPEST` levels at most.
-    fn value(
-        &mut self,
-        json: &[u8],
-        start: usize,
-        key: Option<super::syntax::Key>,
-        depth: u32,
-    ) -> Scanned<usize> {
-        let (kind, end) = match byte_at(json, start) {
-            Some(b'"') => {
-                let (end, escaped) = string_end(json, start + 1)?;
-                let kind = if escaped { RecordKind::EscapedString } else { RecordKind::PlainString };
-                (kind, end + 1)
-            }
-            Some(open @ (b'{' | b'[')) => return self.container(json, start, key, depth, open == b'{'),
-            first => {
-                let kind = match first {
-                    Some(b't') => RecordKind::True,
-                    Some(b'f') => RecordKind::False,
-                    Some(b'n') => RecordKind::Null,
-                    _ => RecordKind::Number,
-                };
-                (kind, scalar_end(json, start)?)
-            }
+    /// There are too many values: forgets those of this container and remembers it as one span. Gives its end.
+    #[cold]
+    fn make_opaque(&mut self, json: &[u8], at: u32) -> Scanned<usize> {
+        self.records.truncate(at as usize + 1);
+        let Some(record) = self.records.last_mut() else {
+            return fault(0, "the line holds too many values");
         };
-        let at = self.push(key, start, kind);
+        let end = value_end(json, record.start as usize)?;
+        record.kind = record.kind.opaque();
         self.close(at, end);
         Ok(end)
     }
+}
 
-    fn container(
-        &mut self,
-        json: &[u8],
-        start: usize,
-        key: Option<super::syntax::Key>,
-        depth: u32,
-        object: bool,
-    ) -> Scanned<usize> {
-        let (indexed, opaque) = if object {
-            (RecordKind::Object, RecordKind::OpaqueObject)
-        } else {
-            (RecordKind::Array, RecordKind::OpaqueArray)
-        };
-        let hidden = key.and_then(|key| json.get(key.start..key.end)).is_some_and(is_opaque);
-        let at = self.push(key, start, if hidden || depth >= DEEPEST { opaque } else { indexed });
-        if hidden || depth >= DEEPEST {
-            let end = value_end(json, start)?;
-            self.close(at, end);
-            return Ok(end);
-        }
-        match self.children(json, start, depth, object)? {
-            Some(end) => {
-                self.close(at, end);
-                Ok(end)
-            }
-            None => {
-                // Too many values: forget those of this container and remember it as one span.
-                self.records.truncate(at + 1);
-                if let Some(record) = self.records.get_mut(at) {
-                    record.kind = opaque;
-                }
-                let end = value_end(json, start)?;
-                self.close(at, end);
-                Ok(end)
-            }
+/// The key and the first byte of a child of a container.
+#[inline(always)]
+fn child(json: &[u8], at: usize, container: RecordKind) -> Scanned<(Key, usize)> {
+    if container == RecordKind::Object { member_value(json, at) } else { Ok((Key::default(), at)) }
+}
+
+/// The containers around the walk's position, by their place in the index.
+#[derive(Default)]
+struct Open {
+    places: [u32; DEEPEST],
+    depth: usize,
+}
+
+impl Open {
+    fn is_empty(&self) -> bool {
+        self.depth == 0
+    }
+
+    fn is_full(&self) -> bool {
+        self.depth == DEEPEST
+    }
+
+    fn push(&mut self, place: u32) {
+        if let Some(free) = self.places.get_mut(self.depth) {
+            *free = place;
+            self.depth += 1;
         }
     }
 
-    /// The end of the container, or nothing where the index is full.
-    fn children(&mut self, json: &[u8], start: usize, depth: u32, object: bool) -> Scanned<Option<usize>> {
-        let closer = if object { b'}' } else { b']' };
-        let mut at = skip_space(json, start + 1);
-        if byte_at(json, at) == Some(closer) {
-            return Ok(Some(at + 1));
-        }
-        loop {
-            if self.records.len() >= MOST {
-                return Ok(None);
-            }
-            let mut key = None;
-            if object {
-                let (found, value) = member_value(json, at)?;
-                key = Some(found);
-                at = value;
-            }
-            at = skip_space(json, self.value(json, at, key, depth + 1)?);
-            match byte_at(json, at) {
-                Some(b',') => at = skip_space(json, at + 1),
-                Some(byte) if byte == closer => return Ok(Some(at + 1)),
-                Some(_) => return fault(at, "expected a comma or the end of the container"),
-                None => return fault(at, "the line ends inside an object or array"),
-            }
-        }
+    fn innermost(&self) -> u32 {
+        self.places.get(self.depth.wrapping_sub(1)).copied().unwrap_or_default()
+    }
+
+    fn pop(&mut self) -> u32 {
+        let place = self.innermost();
+        self.depth = self.depth.saturating_sub(1);
+        place
     }
 }
 
@@ -275,6 +321,20 @@ impl<'a, 'i> Node<'a, 'i> {
 
     /// The member with this key; of repeated keys the last, as in JavaScript.
     pub(crate) fn get(&self, key: &str) -> Option<Node<'a, 'i>> {
-        self.children().filter(|child| child.key().is(key)).last()
+        let end = self.record().after;
+        let mut at = self.at + 1;
+        let mut found = None;
+        // Comparing lengths in the records alone passes over most members without a look at their bytes.
+        while let Some(record) = self.records.get(at as usize).filter(|_| at < end) {
+            let length = record.key_end.wrapping_sub(record.key_start) as usize;
+            if length == key.len() || record.key_escaped {
+                let child = Node { at, ..*self };
+                if child.key().is(key) {
+                    found = Some(child);
+                }
+            }
+            at = record.after;
+        }
+        found
     }
 }

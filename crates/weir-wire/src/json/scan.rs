@@ -1,7 +1,7 @@
 //! Finds the bytes that matter inside a JSON string.
 //!
 //! Most of a transcript is string contents, so these loops decide the decoder's speed. They look at up to 64 bytes
-//! at a time: with AVX2 where the processor has it, with the SSE2 that every x86-64 has, and elsewhere in a loop
+//! at a time: with AVX-512 or AVX2 where the processor has it, with the SSE2 that every x86-64 has, and elsewhere in a loop
 //! that compilers turn into such instructions themselves.
 
 /// Position of the first `"` or `\` at or after `from`.
@@ -23,12 +23,24 @@ pub(super) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
 /// Position of the first `"` at or after `from` that no backslash escapes. `from` must not be inside an escape.
 pub(super) fn closing_quote(bytes: &[u8], from: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512bw") {
+        #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
+        // SAFETY: the processor was just asked.
+        return unsafe { avx512_closing_quote(bytes, from) };
+    }
+    #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
         // SAFETY: the processor was just asked.
         return unsafe { avx2_closing_quote(bytes, from) };
     }
     closing_quote_by(bytes, from, masks64)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512bw")]
+fn avx512_closing_quote(bytes: &[u8], from: usize) -> Option<usize> {
+    closing_quote_by(bytes, from, |chunk| avx512_masks64(chunk))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -100,6 +112,21 @@ fn masks64(chunk: &[u8; 64]) -> (u64, u64) {
         masks.1 |= u64::from(backslashes) << (16 * number);
     }
     masks
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn avx512_masks64(chunk: &[u8; 64]) -> (u64, u64) {
+    use std::arch::x86_64::{_mm512_cmpeq_epi8_mask, _mm512_set_epi64, _mm512_set1_epi8};
+    let (words, _) = chunk.as_chunks::<8>();
+    let &[a, b, c, d, e, f, g, h] = words else {
+        return (0, 0);
+    };
+    let [a, b, c, d, e, f, g, h] = [a, b, c, d, e, f, g, h].map(i64::from_le_bytes);
+    let block = _mm512_set_epi64(h, g, f, e, d, c, b, a);
+    let quotes = _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(b'"' as i8));
+    (quotes, _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(b'\\' as i8)))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -195,6 +222,13 @@ mod tests {
             let naive = naive_closing_quote(&bytes, from);
             prop_assert_eq!(closing_quote(&bytes, from), naive);
             prop_assert_eq!(closing_quote_by(&bytes, from, masks64), naive);
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                #[expect(unsafe_code, reason = "calling a vector function needs proof that the processor has it")]
+                // SAFETY: the processor was just asked.
+                let found = unsafe { avx2_closing_quote(&bytes, from) };
+                prop_assert_eq!(found, naive);
+            }
         }
 
         #[test]

@@ -38,7 +38,11 @@ pub(super) fn byte_at(bytes: &[u8], at: usize) -> Option<u8> {
 /// First position at or after `at` that is not JSON white space.
 #[inline]
 pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\t' | b'\n' | b'\r') = byte_at(bytes, at) {
+    // The CLI writes none, so one comparison usually settles it.
+    while let Some(byte) = byte_at(bytes, at).filter(|byte| *byte <= b' ') {
+        if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            break;
+        }
         at += 1;
     }
     at
@@ -54,25 +58,34 @@ pub(crate) fn string_end(bytes: &[u8], at: usize) -> Result<(usize, bool), JsonF
         if quotes.trailing_zeros() < backslashes.trailing_zeros() {
             return Ok((at + quotes.trailing_zeros() as usize, false));
         }
+        if backslashes == 0 {
+            return long_string_end(bytes, at + 16);
+        }
+        return escaped_string_end(bytes, at + backslashes.trailing_zeros() as usize);
     }
     long_string_end(bytes, at)
 }
 
 #[inline(never)]
 fn long_string_end(bytes: &[u8], at: usize) -> Scanned<(usize, bool)> {
-    let Some(first) = quote_or_backslash(bytes, at) else {
-        return fault(bytes.len(), "the string does not end");
-    };
-    if byte_at(bytes, first) == Some(b'"') {
-        return Ok((first, false));
+    match quote_or_backslash(bytes, at) {
+        Some(first) if byte_at(bytes, first) == Some(b'"') => Ok((first, false)),
+        Some(first) => escaped_string_end(bytes, first),
+        None => fault(bytes.len(), "the string does not end"),
     }
-    match closing_quote(bytes, first) {
+}
+
+/// The same from the string's first backslash on.
+#[inline(never)]
+fn escaped_string_end(bytes: &[u8], backslash: usize) -> Scanned<(usize, bool)> {
+    match closing_quote(bytes, backslash) {
         Some(end) => Ok((end, true)),
         None => fault(bytes.len(), "the string does not end"),
     }
 }
 
 /// End of a value that is neither a string nor a container.
+#[inline]
 pub(super) fn scalar_end(bytes: &[u8], at: usize) -> Scanned<usize> {
     let word = |text: &'static str| {
         if bytes.get(at..at + text.len()) == Some(text.as_bytes()) {
@@ -222,7 +235,7 @@ fn closer(object: bool) -> u8 {
 }
 
 /// A key without its quotes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Key {
     pub(super) start: usize,
     pub(super) end: usize,
@@ -230,7 +243,7 @@ pub(super) struct Key {
 }
 
 /// Reads `"key" :` at `at`; gives the key and where its value starts.
-#[inline]
+#[inline(always)]
 pub(super) fn member_value(bytes: &[u8], at: usize) -> Scanned<(Key, usize)> {
     if byte_at(bytes, at) != Some(b'"') {
         return fault(at, "expected a quoted key");
