@@ -5,8 +5,10 @@
 
 mod code_blocks;
 mod diff;
+pub mod export;
 mod fold;
 mod host;
+pub mod import;
 mod summary;
 mod time;
 mod view;

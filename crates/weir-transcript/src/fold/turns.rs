@@ -21,6 +21,8 @@ pub(super) struct Turns {
     open: Vec<OpenTurn>,
     /// Tool calls that failed since the model last spoke: an interrupt may turn out to be why.
     pub(super) failed: Vec<EntryId>,
+    /// Whether the turn that is about to begin was interrupted already.
+    interrupt_next: bool,
 }
 
 #[derive(Debug)]
@@ -46,8 +48,10 @@ impl Turns {
     }
 
     pub(super) fn interrupt(&mut self) {
-        if let Some(turn) = self.open.last_mut() {
-            turn.interrupted = true;
+        match self.open.last_mut() {
+            Some(turn) => turn.interrupted = true,
+            // The CLI has not said yet that it began.
+            None => self.interrupt_next = true,
         }
     }
 }
@@ -81,10 +85,19 @@ impl Fold {
         }
     }
 
-    fn begin_turn(&mut self, sink: &mut Sink<'_>) -> TurnId {
+    fn begin_turn(&mut self, sink: &mut Sink<'_>) {
+        let message = self.messages.waiting.pop_front();
+        self.add_turn(message, sink);
+    }
+
+    /// A turn that no message of ours has begun, although some may wait.
+    fn begin_turn_without_message(&mut self, sink: &mut Sink<'_>) {
+        self.add_turn(None, sink);
+    }
+
+    fn add_turn(&mut self, message: Option<MessageId>, sink: &mut Sink<'_>) {
         let id = TurnId(self.next_turn);
         self.next_turn += 1;
-        let message = self.messages.waiting.front().cloned();
         let cause = match message {
             Some(_) => TurnCause::Message,
             None if self.messages.known_from_host => TurnCause::Unasked { origin: None },
@@ -106,13 +119,12 @@ impl Fold {
             self.settle_requests_of(oldest, sink);
             self.update_turn(oldest, sink, |turn| turn.state = TurnState::Lost);
         }
-        self.turns.open.push(OpenTurn { id, interrupted: false, began_at: self.next_entry });
+        let interrupted = std::mem::take(&mut self.turns.interrupt_next);
+        self.turns.open.push(OpenTurn { id, interrupted, began_at: self.next_entry });
         self.emit(Change::TurnAdded(Box::new(turn)), sink);
         if let Some(message) = message {
-            self.messages.waiting.pop_front();
             self.set_delivery(&message, Delivery::Started, sink);
         }
-        id
     }
 
     fn update_turn(&mut self, id: TurnId, sink: &mut Sink<'_>, change: impl FnOnce(&mut Turn)) {
@@ -154,8 +166,14 @@ impl Fold {
             said.extend(line.user_message_uuid.map(|id| id.to_id()));
         }
         let origin = unasked_origin(line).filter(|_| said.is_empty());
-        let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
         let result = turn_result(line);
+        let is_error = result.is_error || result.subtype.starts_with("error");
+        if !self.turns.is_running() && said.is_empty() && !is_error {
+            // Nothing has begun, so this is a second result of a turn that has ended, and nobody's answer. An
+            // error is another matter: it can be why nothing began.
+            self.begin_turn_without_message(sink);
+        }
+        let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
         let state = turn_state(line, &result, interrupted);
         let charge = self.costs.charge(line);
         self.attribute_messages(id, said, origin, state, sink);
@@ -166,6 +184,7 @@ impl Fold {
         self.settle_requests_of(id, sink);
         if !self.turns.is_running() {
             self.break_off_streams(sink);
+            self.compacting = false;
         }
         let total = self.costs.add(&self.view.cost, &charge, line.total_cost_usd);
         if total != self.view.cost {
@@ -278,6 +297,7 @@ impl Fold {
             self.emit(Change::Tasks { tasks: Vec::new() }, sink);
         }
         self.compacting = false;
+        self.turns.interrupt_next = false;
     }
 }
 

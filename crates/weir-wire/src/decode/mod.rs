@@ -108,6 +108,11 @@ impl Decoder {
         Self::default()
     }
 
+    /// Gives back the memory that it keeps between lines. The next line costs a little more.
+    pub fn rest(&mut self) {
+        *self = Self::default();
+    }
+
     /// Decodes what the framer gave.
     pub fn decode_frame<'a>(&mut self, frame: Frame<'a>) -> Line<'a> {
         match frame {

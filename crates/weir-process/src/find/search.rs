@@ -1,0 +1,230 @@
+//! The order of the search.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::error::FindError;
+use super::files::{Files, RealFiles};
+use super::{PROGRAM_VARIABLE, login_shell, unix_places, windows_places};
+
+/// Where a CLI was found, or looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// It was given.
+    Explicit,
+    /// The variable `WEIR_CLAUDE`.
+    Variable,
+    /// A folder of `PATH`.
+    Path,
+    /// Where an installer puts it.
+    Usual,
+    /// A folder of the `PATH` of a login shell.
+    LoginShell,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Explicit => "given",
+            Self::Variable => PROGRAM_VARIABLE,
+            Self::Path => "PATH",
+            Self::Usual => "a usual place",
+            Self::LoginShell => "the login shell's PATH",
+        })
+    }
+}
+
+/// A CLI that can be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The program.
+    pub path: PathBuf,
+    /// Where it was found.
+    pub place: Place,
+}
+
+/// Finds the CLI on this machine. `explicit` is what the user named, if anything.
+///
+/// Asks a login shell only if it is nowhere else, with a limit of some seconds.
+pub async fn find(explicit: Option<&Path>) -> Result<Found, FindError> {
+    let variable = |name: &str| std::env::var_os(name);
+    let looked = match search(explicit, &variable, &RealFiles) {
+        Err(FindError::Nowhere { looked }) => looked,
+        other => return other,
+    };
+    let path = login_shell::path().await.unwrap_or_default();
+    search_folders(Place::LoginShell, &path, &RealFiles, looked)
+}
+
+/// The search without the login shell, over any environment and any files. Pure.
+pub fn search(
+    explicit: Option<&Path>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    files: &dyn Files,
+) -> Result<Found, FindError> {
+    let named = variable(PROGRAM_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+    let path = variable("PATH").unwrap_or_default();
+    if let Some(explicit) = explicit {
+        return named_program(Place::Explicit, explicit, &path, files);
+    }
+    if let Some(named) = named {
+        return named_program(Place::Variable, &named, &path, files);
+    }
+    let looked = match search_folders(Place::Path, &path, files, Vec::new()) {
+        Err(FindError::Nowhere { looked }) => looked,
+        other => return other,
+    };
+    let usual = if cfg!(windows) {
+        windows_places::programs(variable)
+    } else {
+        unix_places::programs(variable, files)
+    };
+    first(Place::Usual, usual, files, looked)
+}
+
+/// A program that was named: a path, or a name to look up in `PATH`.
+fn named_program(place: Place, name: &Path, path: &OsStr, files: &dyn Files) -> Result<Found, FindError> {
+    let not_there = || FindError::NotThere { place, path: name.to_owned() };
+    let is_bare = name.components().count() == 1 && name.parent() == Some(Path::new(""));
+    let candidates: Vec<PathBuf> = match name.file_name() {
+        Some(file) if is_bare => folders(path).map(|folder| folder.join(file)).collect(),
+        Some(_) | None => vec![name.to_owned()],
+    };
+    let found = candidates.into_iter().find(|candidate| files.is_program(candidate));
+    found.map(|path| Found { path, place }).ok_or_else(not_there)
+}
+
+fn search_folders(
+    place: Place,
+    path: &OsStr,
+    files: &dyn Files,
+    looked: Vec<(Place, PathBuf)>,
+) -> Result<Found, FindError> {
+    let programs = folders(path).flat_map(|folder| names().map(move |name| folder.join(name)));
+    first(place, programs.collect(), files, looked)
+}
+
+fn first(
+    place: Place,
+    candidates: Vec<PathBuf>,
+    files: &dyn Files,
+    mut looked: Vec<(Place, PathBuf)>,
+) -> Result<Found, FindError> {
+    for path in candidates {
+        if looked.iter().any(|(_, earlier)| *earlier == path) {
+            continue;
+        }
+        if files.is_program(&path) {
+            return Ok(Found { path, place });
+        }
+        looked.push((place, path));
+    }
+    Err(FindError::Nowhere { looked })
+}
+
+/// The absolute folders of a `PATH`. A relative one would mean another folder in each working directory, and so another
+/// program: whoever wants that can name it.
+fn folders(path: &OsStr) -> impl Iterator<Item = PathBuf> {
+    std::env::split_paths(path).filter(|folder| folder.is_absolute())
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    let names: &[&str] = if cfg!(windows) { &["claude.exe", "claude.cmd"] } else { &["claude"] };
+    names.iter().copied()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    struct Made(Vec<&'static str>);
+
+    impl Files for Made {
+        fn is_program(&self, path: &Path) -> bool {
+            self.0.iter().any(|file| Path::new(file) == path)
+        }
+
+        fn list(&self, folder: &Path) -> Vec<PathBuf> {
+            let mut found: Vec<PathBuf> = self
+                .0
+                .iter()
+                .filter_map(|file| {
+                    let rest = Path::new(file).strip_prefix(folder).ok()?;
+                    Some(folder.join(rest.components().next()?))
+                })
+                .collect();
+            found.dedup();
+            found
+        }
+    }
+
+    fn check(explicit: Option<&str>, variables: &[(&str, &str)], files: &[&'static str]) -> String {
+        let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
+        let variable = |name: &str| variables.get(name).map(OsString::from);
+        match search(explicit.map(Path::new), &variable, &Made(files.to_vec())) {
+            Ok(found) => format!("{}: {}", found.place, found.path.display()),
+            Err(FindError::NotThere { path, .. }) => format!("not there: {}", path.display()),
+            Err(FindError::Nowhere { .. }) => "nowhere".to_owned(),
+        }
+    }
+
+    const ALL: [&str; 5] =
+        ["/given/claude", "/named/claude", "/bin2/claude", "/home/u/.local/bin/claude", "/bin2/other"];
+
+    #[test]
+    fn the_order_is_explicit_variable_path_usual() {
+        let variables = [("WEIR_CLAUDE", "/named/claude"), ("PATH", "/bin1:/bin2"), ("HOME", "/home/u")];
+        assert_eq!(check(Some("/given/claude"), &variables, &ALL), "given: /given/claude");
+        assert_eq!(check(None, &variables, &ALL), "WEIR_CLAUDE: /named/claude");
+        assert_eq!(check(None, &variables[1..], &ALL), "PATH: /bin2/claude");
+        assert_eq!(check(None, &variables[2..], &ALL), "a usual place: /home/u/.local/bin/claude");
+        assert_eq!(check(None, &[], &ALL), "nowhere");
+    }
+
+    #[test]
+    fn a_named_program_that_is_missing_is_not_replaced_by_another() {
+        let variables = [("WEIR_CLAUDE", "/missing/claude"), ("PATH", "/bin2")];
+        assert_eq!(check(None, &variables, &ALL), "not there: /missing/claude");
+        assert_eq!(check(Some("/missing/too"), &variables, &ALL), "not there: /missing/too");
+    }
+
+    #[test]
+    fn a_name_is_looked_up_in_path() {
+        assert_eq!(check(Some("other"), &[("PATH", "/bin1:/bin2")], &ALL), "given: /bin2/other");
+        assert_eq!(
+            check(None, &[("WEIR_CLAUDE", "other"), ("PATH", "/bin2")], &ALL),
+            "WEIR_CLAUDE: /bin2/other"
+        );
+    }
+
+    #[test]
+    fn an_empty_variable_and_relative_folders_do_not_count() {
+        let variables = [("WEIR_CLAUDE", ""), ("PATH", ":.:bin2:/bin2")];
+        assert_eq!(check(None, &variables, &ALL), "PATH: /bin2/claude");
+    }
+
+    #[test]
+    fn managers_of_node_versions_are_searched_newest_first() {
+        let files = [
+            "/home/u/.nvm/versions/node/v9.1.0/bin/claude",
+            "/home/u/.nvm/versions/node/v22.3.0/bin/claude",
+            "/home/u/.nvm/versions/node/v18.20.1/bin/claude",
+        ];
+        let expected = "a usual place: /home/u/.nvm/versions/node/v22.3.0/bin/claude";
+        assert_eq!(check(None, &[("HOME", "/home/u")], &files), expected);
+    }
+
+    #[test]
+    fn nowhere_says_where_was_looked_and_what_to_do() {
+        let variable = |name: &str| (name == "PATH").then(|| OsString::from("/bin1"));
+        let error = search(None, &variable, &Made(Vec::new())).unwrap_err().to_string();
+        for part in
+            ["/bin1/claude (PATH)", "/opt/homebrew/bin/claude", "npm install -g", "WEIR_CLAUDE", "weir demo"]
+        {
+            assert!(error.contains(part), "{part} is not in {error}");
+        }
+    }
+}

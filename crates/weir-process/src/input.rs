@@ -1,0 +1,129 @@
+//! Lines to the CLI.
+//!
+//! Lines are queued at once and written when the pipe takes them. Nothing here waits while the CLI does not read:
+//! the driver waits for [`Input::flush`] and [`crate::Output::fill`] at the same time.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll, ready};
+
+use crate::log::LogWriter;
+use crate::stream::Sink;
+
+/// A queue that grew beyond this is given back once it is empty.
+const KEPT: usize = 1 << 10;
+
+/// Lines to the CLI.
+#[derive(Debug)]
+pub struct Input {
+    sink: Option<Sink>,
+    queue: Vec<u8>,
+    /// How much of the queue was written to the pipe.
+    written: usize,
+    /// How much of the queue is in the raw log.
+    logged: usize,
+    closing: bool,
+    log: LogWriter,
+}
+
+impl Input {
+    pub(crate) fn new(sink: Sink, log: LogWriter) -> Self {
+        Self { sink: Some(sink), queue: Vec::new(), written: 0, logged: 0, closing: false, log }
+    }
+
+    /// Queues a line; the line feed is added. A line feed inside would make two lines of it and is the caller's
+    /// mistake: encode lines with `weir-wire`, which never writes one.
+    ///
+    /// After [`Input::close`] nothing is queued any more, and `false` is returned.
+    pub fn queue(&mut self, line: &[u8]) -> bool {
+        if self.closing || self.sink.is_none() {
+            return false;
+        }
+        self.queue.reserve(line.len() + 1);
+        self.queue.extend_from_slice(line);
+        self.queue.push(b'\n');
+        true
+    }
+
+    /// Writes what is queued, to the raw log first, and then closes the stream if that was asked for.
+    ///
+    /// Cancel safe: what was written is remembered, so a line is never written twice or torn. Fails with
+    /// [`io::ErrorKind::BrokenPipe`] when the CLI does not read any more, and with the error of the raw log if
+    /// that is required.
+    pub async fn flush(&mut self) -> io::Result<()> {
+        poll_fn(|context| self.poll_flush(context)).await
+    }
+
+    /// The poll form of [`Input::flush`].
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.queue.len() {
+            let Some(sink) = &mut self.sink else {
+                return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+            };
+            if self.logged < self.queue.len() {
+                let fresh = self.queue.get(self.logged..).unwrap_or_default();
+                self.logged += fresh.len();
+                if let Err(error) = self.log.write(fresh) {
+                    self.sink = None;
+                    return Poll::Ready(Err(error));
+                }
+            }
+            let rest = self.queue.get(self.written..).unwrap_or_default();
+            match ready!(sink.poll_write(context, rest)) {
+                Ok(0) => {
+                    self.sink = None;
+                    return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+                }
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.sink = None;
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+        self.queue.clear();
+        (self.written, self.logged) = (0, 0);
+        if self.queue.capacity() > KEPT {
+            self.queue = Vec::new();
+        }
+        if self.closing && self.sink.take().is_some() {
+            return Poll::Ready(self.log.finish());
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Closes the stream as soon as what is queued was written: at once if nothing is, otherwise in
+    /// [`Input::flush`].
+    pub fn close(&mut self) {
+        self.closing = true;
+        if self.unsent() == 0 && self.sink.take().is_some() {
+            // A log that fails here is reported by `Output::take_log_error`.
+            let _ = self.log.finish();
+        }
+    }
+
+    /// Closes the stream at once and forgets what was not written.
+    pub fn abandon(&mut self) {
+        self.closing = true;
+        self.queue = Vec::new();
+        (self.written, self.logged) = (0, 0);
+        self.sink = None;
+        let _ = self.log.finish();
+    }
+
+    /// How many queued bytes were not written yet.
+    pub fn unsent(&self) -> usize {
+        self.queue.len() - self.written
+    }
+
+    /// Whether there is something to flush, so that a driver need not wait for it otherwise.
+    pub fn wants_flush(&self) -> bool {
+        self.sink.is_some() && (self.unsent() > 0 || self.closing)
+    }
+
+    /// Whether the stream is closed.
+    pub fn is_closed(&self) -> bool {
+        self.sink.is_none()
+    }
+}

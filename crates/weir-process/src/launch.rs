@@ -1,0 +1,289 @@
+//! Starts a process.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::Command;
+use weir_wire::Framer;
+
+use crate::child::ChildLife;
+use crate::environment::Environment;
+use crate::handle::Handle;
+use crate::input::Input;
+use crate::log::{self, LogError, LogOptions, LogPaths};
+use crate::mark::{self, Mark};
+use crate::output::Output;
+use crate::registry::{Record, RegistryError};
+use crate::secrets::Secrets;
+use crate::stderr::{self, Stderr};
+use crate::stream::{Sink, Source};
+use crate::tree::{ProcessId, Tree};
+use crate::watcher;
+
+#[cfg(unix)]
+use crate::unix as platform;
+#[cfg(windows)]
+use crate::windows as platform;
+
+/// What the CLI's output is connected to. Its input is always a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transport {
+    /// A pipe for output, another for diagnostics.
+    #[default]
+    Pipe,
+    /// A terminal in raw mode for both, for programs that buffer or behave differently without one. Diagnostics then
+    /// stand between the lines of the output. Unix only.
+    Pty,
+}
+
+/// What to start, and how.
+///
+/// Nothing is passed through a shell. Prompts belong on standard input: arguments can be read by every user of the
+/// machine.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The program: a path, or a name that is looked up in `PATH`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its working directory; ours if `None`.
+    pub cwd: Option<PathBuf>,
+    /// What it finds in its environment.
+    pub environment: Environment,
+    /// What its output is connected to.
+    pub transport: Transport,
+    /// Longest line that is kept whole, in bytes.
+    pub line_limit: usize,
+    /// Where raw logs go, if anywhere.
+    pub log: Option<LogOptions>,
+    /// What is masked in raw logs and diagnostics.
+    pub secrets: Secrets,
+    /// Where the process is written down, so that [`crate::leftovers`] finds it if we are killed.
+    pub state_directory: Option<PathBuf>,
+    /// What the process is for, in that record.
+    pub purpose: String,
+}
+
+/// A process that was started, in parts that can be waited for separately.
+///
+/// When it is dropped, the process and all its descendants are killed. The handle is the first part so that
+/// everything that was written before that is still read into the raw log.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Process {
+    /// Its life and its end.
+    pub handle: Handle,
+    /// Lines from it.
+    pub output: Output,
+    /// Lines to it.
+    pub input: Input,
+    /// Its diagnostics.
+    pub stderr: Stderr,
+    /// Its raw logs, if it has any.
+    pub logs: Option<LogPaths>,
+}
+
+/// Why a process could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// There is no such program.
+    #[error("there is no program {}; give the path of the claude CLI, or set WEIR_CLAUDE", program.display())]
+    NotFound {
+        /// What was looked for.
+        program: PathBuf,
+    },
+    /// It is there but cannot be run.
+    #[error("{} cannot be run: {source}; is it executable, and is the interpreter in its first line installed?", program.display())]
+    NotExecutable {
+        /// What was tried.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The working directory is not one.
+    #[error("the working directory {} cannot be used: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The raw log, which is required, cannot be made.
+    #[error("nothing was started, because the raw log is required")]
+    Log(#[from] LogError),
+    /// The record for the next start cannot be written.
+    #[error("nothing was started, because the process could not be written down")]
+    Registry(#[from] RegistryError),
+    /// The transport does not exist on this system.
+    #[error("there is no pty transport on this system; use the pipe transport")]
+    NoPty,
+    /// Anything else, such as too many processes or files.
+    #[error("could not start {}: {source}", program.display())]
+    System {
+        /// What was to be started.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Launch {
+    /// A launch with pipes, our own environment and working directory, and no log.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: None,
+            environment: Environment::inherit(),
+            transport: Transport::Pipe,
+            line_limit: Framer::DEFAULT_LIMIT,
+            log: None,
+            secrets: Secrets::new(),
+            state_directory: None,
+            purpose: String::new(),
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Starts the process. Must be called in a tokio runtime with IO enabled.
+    ///
+    /// If the future is dropped, nothing was started or what was started is ended.
+    pub async fn spawn(self) -> Result<Process, SpawnError> {
+        let mark = Mark::random();
+        let mut command = self.command(&mark)?;
+        let connected = platform::Connected::new(self.transport, &mut command)
+            .map_err(|error| error.into_spawn_error(&self.program))?;
+        watcher::ensure();
+        let mut record = match &self.state_directory {
+            Some(directory) => Some(Record::create(directory, &mark, &self.purpose)?),
+            None => None,
+        };
+        let logs = log::create(self.log.as_ref(), &self.secrets)?;
+        let mut child = match spawn_patiently(&mut command).await {
+            Ok(child) => child,
+            Err(source) => {
+                logs.discard();
+                return Err(self.explain(source));
+            }
+        };
+        // Closes our copies of the CLI's ends: otherwise its output would never end.
+        drop(command);
+        let id = child.id().and_then(ProcessId::of);
+        let streams = connected.streams(&mut child);
+        let group = platform::Group::of(&child);
+        if let (Some(record), Some(id)) = (&mut record, id) {
+            record.started(id);
+        }
+        let tree = Tree::new(id, mark);
+        // From here on the handle ends what was started, whatever happens.
+        let child = ChildLife::new(child, id, group, tree, record);
+        let streams =
+            streams.map_err(|source| SpawnError::System { program: self.program.clone(), source })?;
+        let shared = stderr::Shared::new(streams.stderr, self.secrets.clone(), logs.stderr);
+        Ok(Process {
+            handle: Handle::child(child, Arc::clone(&shared)),
+            output: Output::new(streams.output, self.line_limit, logs.output),
+            input: Input::new(streams.input, logs.input),
+            stderr: Stderr::new(shared),
+            logs: logs.paths,
+        })
+    }
+
+    fn command(&self, mark: &Mark) -> Result<Command, SpawnError> {
+        let mut command = Command::new(self.absolute_program());
+        command.args(&self.args);
+        let ours: Vec<_> = std::env::vars_os().collect();
+        let inherited = ours.iter().find(|(name, _)| name == mark::VARIABLE).map(|(_, value)| value.clone());
+        command.env_clear().envs(self.environment.resolve(ours));
+        command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
+        if let Some(cwd) = &self.cwd {
+            let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
+            let metadata = std::fs::metadata(cwd).map_err(directory)?;
+            if !metadata.is_dir() {
+                return Err(directory(io::ErrorKind::NotADirectory.into()));
+            }
+            command.current_dir(cwd);
+        }
+        platform::set_apart(&mut command);
+        Ok(command)
+    }
+
+    /// A relative path means relative to us, not to the working directory of the child.
+    fn absolute_program(&self) -> PathBuf {
+        let is_name = self.program.components().count() == 1 && self.program.parent() == Some(Path::new(""));
+        match std::path::absolute(&self.program) {
+            Ok(absolute) if !is_name => absolute,
+            Ok(_) | Err(_) => self.program.clone(),
+        }
+    }
+
+    fn explain(&self, source: io::Error) -> SpawnError {
+        let program = self.program.clone();
+        match source.kind() {
+            // The interpreter of a script can be missing, too.
+            io::ErrorKind::NotFound if !program.exists() => SpawnError::NotFound { program },
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                SpawnError::NotExecutable { program, source }
+            }
+            _ => SpawnError::System { program, source },
+        }
+    }
+}
+
+/// A file that was just written may still be open for writing in a process that is being started at this moment
+/// elsewhere in the program. That passes.
+async fn spawn_patiently(command: &mut Command) -> io::Result<tokio::process::Child> {
+    const ATTEMPTS: usize = 20;
+    for _ in 1..ATTEMPTS {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            other => return other,
+        }
+    }
+    command.spawn()
+}
+
+/// Our ends of the CLI's streams.
+pub(crate) struct Streams {
+    pub(crate) output: Source,
+    pub(crate) input: Sink,
+    /// A terminal has none of its own.
+    pub(crate) stderr: Option<platform::ErrorPipe>,
+}
+
+/// Why there are no streams.
+pub(crate) enum StreamsError {
+    #[cfg_attr(unix, expect(dead_code, reason = "for systems without terminals of this kind"))]
+    NoPty,
+    System(io::Error),
+}
+
+impl From<io::Error> for StreamsError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+impl StreamsError {
+    fn into_spawn_error(self, program: &Path) -> SpawnError {
+        match self {
+            Self::NoPty => SpawnError::NoPty,
+            Self::System(source) => SpawnError::System { program: program.to_owned(), source },
+        }
+    }
+}

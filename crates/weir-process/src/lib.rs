@@ -1,0 +1,73 @@
+//! Finds, starts, watches and stops a `claude` process.
+//!
+//! This crate is the one door to the operating system: no other crate of Weir starts a process. It knows bytes,
+//! lines, files, signals and process trees. It does not know the protocol that is spoken over the lines.
+//!
+//! A [`Launch`] says what to start and how. [`Launch::spawn`] gives a [`Process`], whose parts are separate so
+//! that a driver can wait for all of them at once: [`Output`] (lines from the CLI), [`Input`] (lines to it),
+//! [`Stderr`] (its diagnostics as they come) and [`Handle`] (its life and its end). [`memory()`] makes the same
+//! parts without a process, for tests.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use weir_process::{Launch, StopOptions};
+//!
+//! let mut process = Launch::new("claude").args(["-p", "--verbose"]).spawn().await?;
+//! process.input.queue(br#"{"type":"user","message":{"role":"user","content":"Hello"}}"#);
+//! process.input.flush().await?;
+//! while process.output.fill().await? {
+//!     while let Some(frame) = process.output.next_frame() {
+//!         // Hand the line to the decoder.
+//! #       drop(frame);
+//!     }
+//! }
+//! process.handle.stop(&StopOptions::default()).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod brief;
+mod child;
+mod clock;
+mod environment;
+mod exit;
+mod find;
+mod handle;
+mod input;
+mod launch;
+mod lock;
+mod log;
+mod mark;
+mod memory;
+mod output;
+mod reaper;
+mod registry;
+mod secrets;
+mod stderr;
+mod stream;
+mod tree;
+mod version;
+mod watcher;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+pub use environment::Environment;
+pub use exit::{Exit, StopOptions, StopReport, StopStep};
+pub use find::{Files, FindError, Found, PROGRAM_VARIABLE, Place, RealFiles, find, git_bash, search};
+pub use handle::Handle;
+pub use input::Input;
+pub use launch::{Launch, Process, SpawnError, Transport};
+pub use lock::{Lock, LockError, LockOwner};
+pub use log::{LogError, LogOptions, LogPaths};
+pub use memory::{Peer, PeerSignal, memory, memory_with};
+pub use output::Output;
+pub use registry::{Leftover, RegistryError, end_leftovers, leftovers};
+pub use secrets::{SecretError, Secrets};
+pub use stderr::{Stderr, StderrText};
+pub use tree::{ProcessId, adopt_orphans};
+pub use version::{Capabilities, ProbeCache, ProbeError, Version};
+#[doc(hidden)]
+pub use watcher::watcher_pid;

@@ -1,0 +1,168 @@
+//! The process table and signals on Linux, by way of `/proc` and pidfds.
+
+use std::fs;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Pid, PidfdFlags, WaitOptions};
+
+use super::members::{self, Entry, Marked, Target};
+use super::{ProcessId, Scan, Signal};
+
+/// The process that has this pid now.
+pub(super) fn find(pid: u32) -> Option<ProcessId> {
+    read_entry(pid).map(|entry| entry.id)
+}
+
+pub(super) fn is_alive(id: ProcessId) -> bool {
+    read_entry(id.pid).is_some_and(|entry| entry.id == id && !entry.is_zombie)
+}
+
+pub(super) fn resident_memory(id: ProcessId) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", id.pid)).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    is_alive(id).then_some(kibibytes * 1024)
+}
+
+/// One look at the system, for any number of targets.
+pub(super) fn scan(targets: &mut [&mut Target]) -> Vec<Scan> {
+    let table = table();
+    let ourselves = std::process::id();
+    let mut environments = Environments::default();
+    targets
+        .iter_mut()
+        .map(|target| {
+            let mark = target.mark.clone();
+            let finder = memchr::memmem::Finder::new(mark.as_str());
+            let scan = members::find(&table, target, ourselves, |id| environments.look(id, &finder));
+            scan.adopted_zombies.iter().for_each(|zombie| reap(*zombie));
+            scan
+        })
+        .collect()
+}
+
+/// The environments that were read in this look, so that each is read once however many targets there are.
+#[derive(Default)]
+struct Environments {
+    /// The part of the environment that can hold marks.
+    read: std::collections::HashMap<ProcessId, Option<Vec<u8>>>,
+}
+
+impl Environments {
+    fn look(&mut self, id: ProcessId, mark: &memchr::memmem::Finder<'_>) -> Marked {
+        let marks = self.read.entry(id).or_insert_with(|| read_marks(id.pid));
+        match marks {
+            Some(marks) if mark.find(marks).is_some() => Marked::Yes,
+            Some(_) => Marked::No,
+            None => Marked::Unknown,
+        }
+    }
+}
+
+/// The value of our variable in the environment of a process; empty if it has none or is somebody else's. `None`
+/// if its environment is empty, as it is for an instant during `exec`.
+fn read_marks(pid: u32) -> Option<Vec<u8>> {
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
+        // Gone, or not ours to look at.
+        return Some(Vec::new());
+    };
+    if environment.is_empty() {
+        // Kernel threads have no environment and no program either.
+        let has_program = fs::read_link(format!("/proc/{pid}/exe")).is_ok();
+        return if has_program { None } else { Some(Vec::new()) };
+    }
+    let prefix = format!("{}=", crate::mark::VARIABLE);
+    let value = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(prefix.as_bytes()));
+    Some(value.unwrap_or_default().to_vec())
+}
+
+fn table() -> Vec<Entry> {
+    let Ok(directory) = fs::read_dir("/proc") else { return Vec::new() };
+    directory
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(read_entry)
+        .collect()
+}
+
+fn read_entry(pid: u32) -> Option<Entry> {
+    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads a line of `/proc/PID/stat`. The name of the program stands in parentheses and may hold anything, also
+/// parentheses and line feeds, so the fields are counted from the last one.
+fn parse_stat(stat: &[u8]) -> Option<Entry> {
+    let pid_end = memchr::memchr(b' ', stat)?;
+    let name_end = memchr::memrchr(b')', stat)?;
+    let pid = std::str::from_utf8(stat.get(..pid_end)?).ok()?.parse().ok()?;
+    let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    // State is field 3, the start time field 22.
+    let start = fields.nth(16)?.parse().ok()?;
+    let is_zombie = matches!(state, "Z" | "X" | "x");
+    Some(Entry { id: ProcessId { pid, start }, parent, group, is_zombie })
+}
+
+/// Reaps a child that has ended. It is a zombie of ours, so its pid cannot have been given to another.
+fn reap(zombie: ProcessId) {
+    if let Some(pid) = i32::try_from(zombie.pid).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+static ADOPTING: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn adopt_orphans() -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    ADOPTING.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+pub(super) fn is_adopting() -> bool {
+    ADOPTING.load(Ordering::Relaxed)
+}
+
+/// Sends a signal, if the process is still the same.
+pub(super) fn send(id: ProcessId, signal: Signal) -> bool {
+    let Some(pid) = i32::try_from(id.pid).ok().and_then(Pid::from_raw) else { return false };
+    let signal = crate::unix::native(signal);
+    match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+        // The pidfd holds on to whoever has the pid now; if that is who we mean, nothing can come between.
+        Ok(fd) => find(id.pid) == Some(id) && rustix::process::pidfd_send_signal(fd, signal).is_ok(),
+        Err(error) if io::Error::from(error).kind() == io::ErrorKind::Unsupported => {
+            find(id.pid) == Some(id) && rustix::process::kill_process(pid, signal).is_ok()
+        }
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_name_can_hold_anything() {
+        let stat = b"42 (a) R 1 (b)\n c) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 200";
+        let entry = parse_stat(stat).unwrap();
+        let expected =
+            Entry { id: ProcessId { pid: 42, start: 98_765 }, parent: 7, group: 8, is_zombie: false };
+        assert_eq!(entry, expected);
+        assert!(parse_stat(b"42 (a) S 7").is_none());
+        assert!(parse_stat(b"").is_none());
+    }
+
+    #[test]
+    fn we_find_ourselves() {
+        let ourselves = ProcessId::current();
+        assert!(ourselves.start > 0);
+        assert!(ourselves.is_alive());
+        let another = ProcessId { start: ourselves.start + 1, ..ourselves };
+        assert!(!another.is_alive());
+        assert!(ourselves.resident_memory().is_some_and(|bytes| bytes > 1 << 20));
+        assert_eq!(another.resident_memory(), None);
+        assert!(table().iter().any(|entry| entry.id == ourselves));
+    }
+}

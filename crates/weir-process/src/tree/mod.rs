@@ -1,0 +1,154 @@
+//! Process trees: who descends from a process that we started, and how all of them are ended.
+//!
+//! Tools of the CLI run in sessions of their own and may outlive their parents, so neither the process group nor
+//! ancestry alone is enough. A process is ours if one of these holds:
+//! - it descends from the CLI, or from another process that was found to be ours;
+//! - its environment holds the mark of the launch, which every descendant inherits;
+//! - it is in the CLI's process group.
+//!
+//! Processes are identified by pid *and* start time, and signalled through a pidfd whose identity was checked, so
+//! a pid that was given to another process in the meantime is never hit.
+
+mod end;
+#[cfg(target_os = "linux")]
+mod linux;
+mod members;
+#[cfg(not(target_os = "linux"))]
+mod other;
+mod sweep;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::mark::Mark;
+use members::Target;
+
+/// A process, told apart from a later one with the same pid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// The pid.
+    pub pid: u32,
+    /// When it started, in the system's own unit: clock ticks since boot on Linux, 0 where it is not known.
+    pub start: u64,
+}
+
+impl ProcessId {
+    /// The process that has this pid now.
+    pub fn of(pid: u32) -> Option<Self> {
+        system::find(pid)
+    }
+
+    /// This process.
+    pub fn current() -> Self {
+        let pid = std::process::id();
+        Self::of(pid).unwrap_or(Self { pid, start: 0 })
+    }
+
+    /// How much memory it holds, in bytes, without its descendants. `None` if it has ended, or where the system does not
+    /// tell.
+    pub fn resident_memory(self) -> Option<u64> {
+        system::resident_memory(self)
+    }
+
+    /// Whether it has not ended. A zombie has.
+    pub fn is_alive(self) -> bool {
+        system::is_alive(self)
+    }
+}
+
+/// A signal that we send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Interrupt,
+    Terminate,
+    Kill,
+}
+
+/// How often a look that is not certain is repeated. A foreign process that really has an empty environment never
+/// makes it certain.
+const UNCERTAIN_LOOKS: usize = 3;
+
+/// What belongs to one launch.
+#[derive(Debug, Clone)]
+pub(crate) struct Tree {
+    target: Target,
+}
+
+/// What a look at the system found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Scan {
+    /// Live members other than the root, by pid.
+    pub(crate) alive: Vec<ProcessId>,
+    /// Members that have ended and that we have to reap, because they were left to us by [`adopt_orphans`].
+    pub(crate) adopted_zombies: Vec<ProcessId>,
+    /// Whether a process was seen whose environment could not be told, because it was just being replaced by
+    /// `exec`. Then one more look is needed before "nothing left" can be said.
+    pub(crate) is_uncertain: bool,
+}
+
+impl Tree {
+    pub(crate) fn new(root: Option<ProcessId>, mark: Mark) -> Self {
+        Self { target: Target { root, mark, known: BTreeSet::new() } }
+    }
+
+    /// A tree of which this process is one member among others.
+    pub(crate) fn with_member(member: Option<ProcessId>, mark: Mark) -> Self {
+        Self { target: Target { root: None, mark, known: member.into_iter().collect() } }
+    }
+
+    /// Looks at the system now, on this thread.
+    pub(crate) fn scan_now(&mut self) -> Scan {
+        system::scan(&mut [&mut self.target]).pop().unwrap_or_default()
+    }
+
+    /// Ends all members with SIGKILL, on this thread and without waiting: what was sent SIGKILL does not fork any
+    /// more, so it is enough to look again until there is nobody new. Returns whom it hit.
+    pub(crate) fn kill_now(&mut self) -> Vec<ProcessId> {
+        /// More rounds than this are a fork bomb, which a later round would not end either.
+        const ROUNDS: usize = 100;
+        let mut hit = BTreeSet::new();
+        let mut uncertain = 0;
+        for _ in 0..ROUNDS {
+            let scan = self.scan_now();
+            let fresh: Vec<ProcessId> = scan.alive.into_iter().filter(|id| !hit.contains(id)).collect();
+            if fresh.is_empty() {
+                if !scan.is_uncertain || uncertain >= UNCERTAIN_LOOKS {
+                    break;
+                }
+                uncertain += 1;
+            }
+            for id in fresh {
+                send(id, Signal::Kill);
+                hit.insert(id);
+            }
+        }
+        hit.into_iter().collect()
+    }
+}
+
+/// Makes this process the parent of descendants whose own parent has ended, instead of init. Linux only; elsewhere it
+/// does nothing.
+///
+/// For a binary that is the whole program, above all in a container without an init that reaps. What was found to be
+/// a member of a launch is then reaped by us when the launch is stopped. Other orphans, such as one that ended
+/// before anybody looked, stay zombies until this process ends: they could be children that another part of the
+/// program still waits for.
+pub fn adopt_orphans() -> std::io::Result<()> {
+    system::adopt_orphans()
+}
+
+/// Whether [`adopt_orphans`] was called.
+pub(crate) fn is_adopting() -> bool {
+    system::is_adopting()
+}
+
+/// Sends a signal, if the process is still the same.
+pub(crate) fn send(id: ProcessId, signal: Signal) -> bool {
+    system::send(id, signal)
+}

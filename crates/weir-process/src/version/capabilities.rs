@@ -1,0 +1,173 @@
+//! What a version can do.
+
+use std::collections::BTreeSet;
+
+use super::Version;
+use super::help;
+
+const V1_0_124: Version = Version::new(1, 0, 124);
+const V2_0_72: Version = Version::new(2, 0, 72);
+const V2_1_61: Version = Version::new(2, 1, 61);
+const V2_1_197: Version = Version::new(2, 1, 197);
+const V2_1_325: Version = Version::new(2, 1, 325);
+
+/// Flags that work although `--help` does not show them, with the oldest version of those tried in which they do.
+const HIDDEN: [(&str, Version); 8] = [
+    ("--append-system-prompt-file", V2_0_72),
+    ("--max-thinking-tokens", V2_0_72),
+    ("--max-turns", V1_0_124),
+    ("--permission-prompt-tool", V1_0_124),
+    ("--resume-session-at", V2_0_72),
+    ("--system-prompt", V1_0_124),
+    ("--system-prompt-file", V1_0_124),
+    ("--thinking", V2_1_61),
+];
+
+/// Flags that `--help` shows, for when there is no help to read. The version is the oldest of those tried, so a flag may
+/// work in somewhat older ones, too.
+const SHOWN: [(&str, Version); 31] = [
+    ("--add-dir", V1_0_124),
+    ("--agents", V2_0_72),
+    ("--allowedTools", V1_0_124),
+    ("--append-system-prompt", V1_0_124),
+    ("--continue", V1_0_124),
+    ("--disallowedTools", V1_0_124),
+    ("--effort", V2_1_61),
+    ("--fallback-model", V1_0_124),
+    ("--fork-session", V1_0_124),
+    ("--forward-subagent-text", V2_1_325),
+    ("--include-hook-events", V2_1_197),
+    ("--include-partial-messages", V1_0_124),
+    ("--input-format", V1_0_124),
+    ("--json-schema", V2_0_72),
+    ("--max-budget-usd", V2_0_72),
+    ("--mcp-config", V1_0_124),
+    ("--model", V1_0_124),
+    ("--name", V2_1_197),
+    ("--no-session-persistence", V2_0_72),
+    ("--output-format", V1_0_124),
+    ("--permission-mode", V1_0_124),
+    ("--plugin-dir", V2_0_72),
+    ("--print", V1_0_124),
+    ("--replay-user-messages", V1_0_124),
+    ("--resume", V1_0_124),
+    ("--session-id", V1_0_124),
+    ("--setting-sources", V2_0_72),
+    ("--settings", V1_0_124),
+    ("--strict-mcp-config", V1_0_124),
+    ("--tools", V2_0_72),
+    ("--verbose", V1_0_124),
+];
+
+/// Control requests to the CLI, with the oldest version of those looked at that handles them.
+const CONTROLS: [(&str, Version); 20] = [
+    ("apply_flag_settings", V2_1_61),
+    ("cancel_async_message", V2_1_197),
+    ("end_session", V2_1_197),
+    ("get_context_usage", V2_1_197),
+    ("get_session_cost", V2_1_197),
+    ("get_settings", V2_1_197),
+    ("get_usage", V2_1_197),
+    ("initialize", V1_0_124),
+    ("interrupt", V1_0_124),
+    ("mcp_message", V2_0_72),
+    ("mcp_reconnect", V2_1_61),
+    ("mcp_set_servers", V2_0_72),
+    ("mcp_status", V1_0_124),
+    ("mcp_toggle", V2_1_61),
+    ("rename_session", V2_1_197),
+    ("rewind_files", V2_0_72),
+    ("set_max_thinking_tokens", V2_0_72),
+    ("set_model", V1_0_124),
+    ("set_permission_mode", V1_0_124),
+    ("stop_task", V2_1_61),
+];
+
+/// What a CLI can do, as far as it can be known without trying.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    version: Version,
+    /// The flags of its help, if that was read.
+    flags: Option<BTreeSet<String>>,
+}
+
+impl Capabilities {
+    /// What is known of a version.
+    pub fn of(version: Version) -> Self {
+        Self { version, flags: None }
+    }
+
+    /// Adds what a CLI says about itself in `--help`. A text without flags is not taken for one.
+    #[must_use]
+    pub fn with_help(mut self, text: &str) -> Self {
+        self.flags = Some(help::flags(text)).filter(|flags| flags.contains("--print"));
+        self
+    }
+
+    pub(super) fn with_flags(mut self, flags: Option<BTreeSet<String>>) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The version.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Whether the CLI knows a flag, in its long form such as `--model`. An unknown flag makes it refuse to start.
+    pub fn has_flag(&self, flag: &str) -> bool {
+        let flag = if flag == "-p" { "--print" } else { flag };
+        let is_shown = self.flags.as_ref().is_some_and(|flags| flags.contains(flag));
+        let is_assumed = self.flags.is_none() && self.is_known(&SHOWN, flag);
+        is_shown || is_assumed || self.is_known(&HIDDEN, flag)
+    }
+
+    /// Whether the CLI handles a control request, such as `interrupt`. Newer versions answer an unknown one with an
+    /// error, older ones not at all.
+    pub fn has_control(&self, subtype: &str) -> bool {
+        self.is_known(&CONTROLS, subtype)
+    }
+
+    fn is_known(&self, table: &[(&str, Version)], name: &str) -> bool {
+        table.iter().any(|(known, since)| *known == name && self.version >= *since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_versions_are_not_given_new_flags() {
+        let old = Capabilities::of(Version::new(2, 1, 9));
+        assert!(old.has_flag("--max-budget-usd") && old.has_flag("-p"));
+        assert!(!old.has_flag("--include-hook-events") && !old.has_flag("--forward-subagent-text"));
+        assert!(Capabilities::of(V2_1_325).has_flag("--forward-subagent-text"));
+        assert!(!Capabilities::of(V1_0_124).has_flag("--agents"));
+        assert!(!Capabilities::of(Version::new(0, 2, 0)).has_flag("--model"));
+    }
+
+    #[test]
+    fn hidden_flags_are_known_in_spite_of_the_help() {
+        let help = "Options:\n  -p, --print   Print\n  --new-flag   x\n";
+        let capabilities = Capabilities::of(V2_1_61).with_help(help);
+        assert!(capabilities.has_flag("--permission-prompt-tool") && capabilities.has_flag("--max-turns"));
+        assert!(capabilities.has_flag("--new-flag"));
+        // The help is the truth for what it shows.
+        assert!(!capabilities.has_flag("--agents"));
+    }
+
+    #[test]
+    fn a_text_that_is_no_help_changes_nothing() {
+        let capabilities = Capabilities::of(V2_1_61).with_help("Segmentation fault");
+        assert_eq!(capabilities, Capabilities::of(V2_1_61));
+    }
+
+    #[test]
+    fn controls_by_version() {
+        assert!(Capabilities::of(V1_0_124).has_control("interrupt"));
+        assert!(!Capabilities::of(V2_0_72).has_control("stop_task"));
+        assert!(Capabilities::of(V2_1_61).has_control("stop_task"));
+        assert!(!Capabilities::of(V2_1_325).has_control("make_coffee"));
+    }
+}

@@ -1,0 +1,22 @@
+# Ends what a Weir process has left behind, once that process is gone. $1 is its mark. Standard input is a pipe whose
+# other end only that process has: it ends when the process does, however that came about.
+trap "" HUP INT QUIT TERM
+while read -r _; do :; done
+round=0
+empty=0
+while [ "$round" -lt 200 ] && [ "$empty" -lt 2 ]; do
+    found=
+    for file in $(grep -slF -- "$1" /proc/[0-9]*/environ); do
+        pid=${file#/proc/}
+        pid=${pid%/environ}
+        found=yes
+        if [ "$round" -eq 0 ]; then
+            kill -TERM "$pid" 2>/dev/null
+        elif [ "$round" -ge 20 ]; then
+            kill -KILL "$pid" 2>/dev/null
+        fi
+    done
+    if [ -n "$found" ]; then empty=0; else empty=$((empty + 1)); fi
+    round=$((round + 1))
+    sleep 0.1
+done

@@ -1,0 +1,175 @@
+//! Pipes and job objects on Windows.
+//!
+//! This is compiled but was never run by the project. It is kept small for that reason: a job object ends everything that
+//! the CLI has started, also when Weir is killed, because the system closes the job's last handle. There is no
+//! SIGTERM on Windows, so after the grace period the CLI is ended at once. There is no pty transport.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _, OwnedHandle};
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use windows_sys::Win32::System::JobObjects::{
+    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
+    TerminateJobObject,
+};
+
+use crate::launch::{Streams, StreamsError, Transport};
+use crate::stream::{Sink, Source};
+use crate::tree::Signal;
+
+/// The end of standard input that we write to.
+pub(crate) type WritePipe = ChildStdin;
+
+/// The end of standard output that we read from.
+#[derive(Debug)]
+pub(crate) struct ReadPipe(ChildStdout);
+
+impl ReadPipe {
+    /// A pipe cannot be read without waiting here.
+    pub(crate) fn read_now(&self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+}
+
+impl AsyncRead for ReadPipe {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+/// The end of standard error that we read from, and the last that came of it.
+#[derive(Debug)]
+pub(crate) struct ErrorPipe {
+    reader: tokio::sync::Mutex<ChildStderr>,
+    chunk: Mutex<Chunk>,
+}
+
+#[derive(Debug)]
+enum Chunk {
+    None,
+    Bytes(Vec<u8>),
+    End,
+}
+
+/// Reads a chunk. `false` if nothing more can come.
+pub(crate) async fn error_pipe_readable(pipe: &ErrorPipe) -> bool {
+    let mut bytes = vec![0; 8 << 10];
+    let chunk = match pipe.reader.lock().await.read(&mut bytes).await {
+        Ok(0) | Err(_) => Chunk::End,
+        Ok(count) => {
+            bytes.truncate(count);
+            Chunk::Bytes(bytes)
+        }
+    };
+    *pipe.chunk.lock().unwrap_or_else(PoisonError::into_inner) = chunk;
+    true
+}
+
+/// Takes the chunk that was read.
+pub(crate) fn read_ready_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut chunk = pipe.chunk.lock().unwrap_or_else(PoisonError::into_inner);
+    match std::mem::replace(&mut *chunk, Chunk::None) {
+        Chunk::None => Err(io::ErrorKind::WouldBlock.into()),
+        Chunk::Bytes(bytes) => {
+            for (target, byte) in buffer.iter_mut().zip(&bytes) {
+                *target = *byte;
+            }
+            Ok(bytes.len().min(buffer.len()))
+        }
+        Chunk::End => Ok(0),
+    }
+}
+
+/// The same: what was not read by the task cannot be read without waiting.
+pub(crate) fn read_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::Result<usize> {
+    read_ready_error_pipe(pipe, buffer)
+}
+
+/// No window for a program that needs none.
+pub(crate) fn set_apart(command: &mut Command) {
+    const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+    command.creation_flags(CREATE_NO_WINDOW);
+}
+
+/// There are no signals.
+pub(crate) fn signal(_pid: u32, _signal: Signal) -> bool {
+    false
+}
+
+/// Streams that exist once the child does.
+pub(crate) struct Connected;
+
+impl Connected {
+    pub(crate) fn new(transport: Transport, command: &mut Command) -> Result<Self, StreamsError> {
+        if transport == Transport::Pty {
+            return Err(StreamsError::NoPty);
+        }
+        let piped = std::process::Stdio::piped;
+        command.stdin(piped()).stdout(piped()).stderr(piped());
+        Ok(Self)
+    }
+
+    pub(crate) fn streams(self, child: &mut Child) -> io::Result<Streams> {
+        let missing = || io::Error::other("a stream of the child is missing");
+        let stderr = child.stderr.take().ok_or_else(missing)?;
+        Ok(Streams {
+            output: Source::Pipe(ReadPipe(child.stdout.take().ok_or_else(missing)?)),
+            input: Sink::Pipe(child.stdin.take().ok_or_else(missing)?),
+            stderr: Some(ErrorPipe {
+                reader: tokio::sync::Mutex::new(stderr),
+                chunk: Mutex::new(Chunk::None),
+            }),
+        })
+    }
+}
+
+/// A job object that holds the CLI and everything it starts.
+#[derive(Debug)]
+pub(crate) struct Group(Option<OwnedHandle>);
+
+impl Group {
+    /// Puts a child into a job of its own. What it has started in the instant before is not in it.
+    pub(crate) fn of(child: &Child) -> Self {
+        Self(create_job(child))
+    }
+
+    /// Ends everything in the job.
+    #[expect(unsafe_code, reason = "a call to the system")]
+    pub(crate) fn kill(&self) {
+        if let Some(job) = &self.0 {
+            // SAFETY: the handle is open for as long as `self` lives.
+            unsafe { TerminateJobObject(job.as_raw_handle(), 1) };
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "calls to the system")]
+fn create_job(child: &Child) -> Option<OwnedHandle> {
+    let process = child.raw_handle()?;
+    // SAFETY: both pointers may be null; the result is checked before it is taken for a handle.
+    let raw = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
+    if raw.is_null() {
+        return None;
+    }
+    // SAFETY: the handle was just created and belongs to nobody else.
+    let job = unsafe { OwnedHandle::from_raw_handle(raw) };
+    let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
+    limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+    let size = u32::try_from(size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>()).ok()?;
+    // SAFETY: the pointer is to a structure of the kind and size that are named; both handles are open.
+    let is_done = unsafe {
+        let limits = std::ptr::from_ref(&limits).cast();
+        SetInformationJobObject(job.as_raw_handle(), JobObjectExtendedLimitInformation, limits, size) != 0
+            && AssignProcessToJobObject(job.as_raw_handle(), process) != 0
+    };
+    is_done.then_some(job)
+}

@@ -1,0 +1,93 @@
+//! What the tests share.
+
+use std::future::Future;
+use std::time::Duration;
+
+use weir_process::{Launch, Output, Process, ProcessId};
+use weir_wire::Frame;
+
+/// Longer than anything takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A launch of a shell script.
+pub(crate) fn script(script: &str) -> Launch {
+    Launch::new("/bin/sh").args(["-c", script])
+}
+
+/// Starts a shell script.
+pub(crate) async fn start(text: &str) -> Process {
+    script(text).spawn().await.unwrap()
+}
+
+/// Waits for something that must happen.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, future).await.expect("this takes too long")
+}
+
+/// Waits for a condition that nobody tells us about.
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let started = std::time::Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < DEADLINE, "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The next line as text.
+pub(crate) async fn line(output: &mut Output) -> String {
+    soon(async {
+        loop {
+            match output.next_frame() {
+                Some(Frame::Line(line)) => return String::from_utf8(line.to_vec()).unwrap(),
+                Some(Frame::Oversize { .. }) => panic!("an oversize line"),
+                None => {}
+            }
+            assert!(output.fill().await.unwrap(), "the output has ended");
+        }
+    })
+    .await
+}
+
+/// All lines until the end.
+pub(crate) async fn lines(output: &mut Output) -> Vec<String> {
+    soon(async {
+        let mut lines = Vec::new();
+        loop {
+            while let Some(frame) = output.next_frame() {
+                match frame {
+                    Frame::Line(line) => lines.push(String::from_utf8(line.to_vec()).unwrap()),
+                    Frame::Oversize { length, .. } => lines.push(format!("oversize {length}")),
+                }
+            }
+            if !output.fill().await.unwrap() && output.is_ended() {
+                while let Some(Frame::Line(line)) = output.next_frame() {
+                    lines.push(String::from_utf8(line.to_vec()).unwrap());
+                }
+                return lines;
+            }
+        }
+    })
+    .await
+}
+
+/// The process whose pid is the next line of the output.
+pub(crate) async fn announced(output: &mut Output) -> ProcessId {
+    let line = line(output).await;
+    let pid = line.trim().parse().unwrap_or_else(|_| panic!("not a pid: {line}"));
+    ProcessId::of(pid).expect("the announced process lives")
+}
+
+/// Whether the process is gone, also as a zombie.
+pub(crate) fn is_gone(id: ProcessId) -> bool {
+    ProcessId::of(id.pid) != Some(id)
+}
+
+/// Waits until a process has ended. One that was adopted may stay a zombie until its new parent reaps it.
+pub(crate) async fn ended(id: ProcessId) {
+    until("the end of a process", || !id.is_alive()).await;
+}
+
+/// Waits until a process is gone, also as a zombie.
+pub(crate) async fn gone(id: ProcessId) {
+    until("the end of a process", || is_gone(id)).await;
+}

@@ -1,0 +1,113 @@
+//! Descendants: whatever they did to get away, they are ended.
+
+use std::time::Duration;
+
+use weir_process::{Exit, StopOptions, StopStep};
+
+use crate::support::{announced, ended, soon, start};
+
+fn brisk() -> StopOptions {
+    StopOptions {
+        grace: Duration::from_millis(50),
+        terminate: Duration::from_secs(30),
+        descendants: Duration::from_millis(100),
+        kill: Duration::from_secs(30),
+    }
+}
+
+#[tokio::test]
+async fn a_tool_in_a_session_of_its_own_that_ignores_everything_is_ended() {
+    let mut process =
+        start("setsid sh -c 'trap \"\" HUP TERM INT; echo $$; while :; do sleep 0.02; done' & wait").await;
+    let tool = announced(&mut process.output).await;
+    let report = soon(process.handle.stop(&brisk())).await;
+    assert_eq!(report.step, StopStep::Terminated);
+    assert!(report.descendants >= 1, "{report:?}");
+    assert_eq!(report.survivors, []);
+    ended(tool).await;
+}
+
+#[tokio::test]
+async fn an_orphan_whose_parents_are_long_gone_is_ended() {
+    // The usual way of a daemon: two forks, a session of its own, the parents gone.
+    let mut process = start("(setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000\" &) ' &) ; cat").await;
+    let daemon = announced(&mut process.output).await;
+    process.input.close();
+    let options = StopOptions { grace: Duration::from_secs(30), ..brisk() };
+    let report = soon(process.handle.stop(&options)).await;
+    assert_eq!((report.step, report.exit), (StopStep::Ended, Exit::with_code(0)));
+    // One of its parents may still be on its way out.
+    assert!(report.descendants >= 1, "{report:?}");
+    assert!(!daemon.is_alive());
+    ended(daemon).await;
+}
+
+#[tokio::test]
+async fn a_descendant_without_our_mark_is_found_by_its_ancestry() {
+    let mut process = start("env -i setsid sh -c 'echo $$; exec sleep 1000' & exec cat").await;
+    let tool = announced(&mut process.output).await;
+    let report = soon(process.handle.stop(&brisk())).await;
+    assert_eq!(report.descendants, 1);
+    ended(tool).await;
+}
+
+#[tokio::test]
+async fn tools_of_a_cli_that_was_killed_are_ended() {
+    let mut process = start("setsid sh -c 'trap \"\" HUP; echo $$; exec sleep 1000' & wait").await;
+    let tool = announced(&mut process.output).await;
+    assert!(process.handle.kill());
+    assert_eq!(soon(process.handle.wait()).await, Exit::by_signal(9));
+    assert!(tool.is_alive());
+    let report = soon(process.handle.stop(&brisk())).await;
+    assert_eq!(report.descendants, 1);
+    ended(tool).await;
+}
+
+#[tokio::test]
+async fn a_tool_that_forks_all_the_time_does_not_get_away() {
+    let mut process = start(
+        "setsid sh -c 'trap \"\" TERM HUP; echo $$; while :; do (sleep 1000 & ) ; sleep 0.005; done' & wait",
+    )
+    .await;
+    let tool = announced(&mut process.output).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let report = soon(process.handle.stop(&StopOptions::now())).await;
+    assert_eq!(report.survivors, []);
+    ended(tool).await;
+    // A second look finds nobody.
+    assert_eq!(soon(process.handle.stop(&StopOptions::now())).await.descendants, 0);
+}
+
+#[tokio::test]
+async fn another_launch_is_left_alone() {
+    let mut one = start("setsid sleep 1000 & echo $!; wait").await;
+    let mut other = start("setsid sleep 1000 & echo $!; wait").await;
+    let tool = announced(&mut one.output).await;
+    let other_tool = announced(&mut other.output).await;
+    soon(one.handle.stop(&StopOptions::now())).await;
+    ended(tool).await;
+    assert!(other_tool.is_alive());
+    soon(other.handle.stop(&StopOptions::now())).await;
+    ended(other_tool).await;
+}
+
+#[tokio::test]
+async fn many_stops_at_once_share_their_looks() {
+    let mut processes = Vec::new();
+    for _ in 0..20 {
+        let mut process = start("setsid sleep 1000 & echo $!; wait").await;
+        let tool = announced(&mut process.output).await;
+        processes.push((process, tool));
+    }
+    let stops = processes.into_iter().map(|(mut process, tool)| {
+        tokio::spawn(async move {
+            let report = process.handle.stop(&StopOptions::now()).await;
+            (report, tool)
+        })
+    });
+    for stop in stops.collect::<Vec<_>>() {
+        let (report, tool) = soon(stop).await.unwrap();
+        assert_eq!((report.descendants, report.survivors.len()), (1, 0));
+        ended(tool).await;
+    }
+}

@@ -1,0 +1,57 @@
+//! The durable log of conversations.
+//!
+//! A conversation is a row of facts about it and a log of events, numbered from one without gaps. The store keeps
+//! them and never looks into an event: what it means is for `weir-transcript`, what happens next is for the
+//! session. Every reader (terminal, server, loop, bridge) reads the same log.
+//!
+//! [`Store`] is the one trait. [`SqliteStore`] keeps a file, [`MemoryStore`] keeps nothing beyond the process and is
+//! for tests. Each call gives a [`Reply`], which a thread can wait for and a task can await; no call blocks and no
+//! runtime is needed.
+//!
+//! - **Acknowledged means on the disk.** A reply to a write comes after the transaction is synced.
+//! - **Live without loss.** [`Store::subscribe`] first, then [`Store::read`] up to the newest event, then
+//!   [`Tail::changed`] and read again. There is no queue between writer and reader that could overflow.
+//! - **Once.** An event with a client id is stored once, however often it is sent.
+//!
+//! ```
+//! use weir_store::{Append, ConversationId, MemoryStore, NewConversation, NewEvent, ReadQuery, Store};
+//!
+//! let store = MemoryStore::new();
+//! let id = ConversationId::random();
+//! store.create(NewConversation::new(id.clone(), 1_000)).wait()?;
+//! let event = NewEvent::new(1_001, "line", br#"{"type":"system"}"#.to_vec());
+//! let stored = store.append(Append::new(id.clone(), vec![event])).wait()?;
+//! assert_eq!(stored.newest, 1);
+//!
+//! let page = store.read(ReadQuery::after(id, 0)).wait()?;
+//! assert_eq!(page.events[0].payload, br#"{"type":"system"}"#);
+//! # Ok::<(), weir_store::StoreError>(())
+//! ```
+
+mod conversation;
+mod cursor;
+mod error;
+mod event;
+mod memory;
+mod ndjson;
+mod query;
+mod reply;
+mod sqlite;
+mod store;
+mod tail;
+mod terms;
+
+pub use conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation, Parent};
+pub use cursor::{Cursor, Resume};
+pub use error::StoreError;
+pub use event::{Append, Appended, Event, NewEvent, Placed};
+pub use memory::MemoryStore;
+pub use ndjson::{ExportError, export_lines};
+pub use query::{
+    Archived, ConversationPage, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery,
+    SearchQuery, Snippet,
+};
+pub use reply::{Promise, Reply};
+pub use sqlite::{Durability, SqliteOptions, SqliteStore};
+pub use store::{Store, now};
+pub use tail::{Changed, Tail, TailState};

@@ -1,0 +1,326 @@
+//! A store that keeps everything in memory, for tests and for what is not to be kept. It grows with what it is given.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::error::StoreError;
+use crate::event::{Append, Appended, Event, NewEvent, Placed};
+use crate::query::{
+    Archived, ConversationPage, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery,
+    SearchQuery, Snippet,
+};
+use crate::reply::Reply;
+use crate::store::Store;
+use crate::tail::{Tail, TailState, Tails};
+use crate::terms::{Terms, words};
+
+/// A store in memory. It answers at once.
+#[derive(Debug)]
+pub struct MemoryStore {
+    epoch: String,
+    state: Mutex<State>,
+    tails: Tails,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    conversations: BTreeMap<ConversationId, Log>,
+    revision: u64,
+}
+
+#[derive(Debug)]
+struct Log {
+    facts: Conversation,
+    events: Vec<(Event, Option<String>)>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self {
+            epoch: uuid::Uuid::new_v4().simple().to_string(),
+            state: Mutex::default(),
+            tails: Tails::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn log(&self, id: &ConversationId) -> Result<&Log, StoreError> {
+        self.conversations.get(id).ok_or_else(|| StoreError::NotFound(id.clone()))
+    }
+
+    fn check_key(&self, changed: &Conversation) -> Result<(), StoreError> {
+        let Some(key) = changed.key.as_ref().filter(|_| !changed.archived) else { return Ok(()) };
+        let mut others = self.conversations.values().map(|log| &log.facts);
+        match others
+            .find(|other| other.id != changed.id && !other.archived && other.key.as_ref() == Some(key))
+        {
+            Some(owner) => Err(StoreError::KeyInUse { key: key.clone(), owner: owner.id.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn next_revision(&mut self) -> u64 {
+        self.revision += 1;
+        self.revision
+    }
+
+    fn create(&mut self, new: NewConversation) -> Result<Conversation, StoreError> {
+        let mut facts = new.into_conversation()?;
+        if self.conversations.contains_key(&facts.id) {
+            return Err(StoreError::IdInUse(facts.id));
+        }
+        self.check_key(&facts)?;
+        facts.revision = self.next_revision();
+        self.conversations.insert(facts.id.clone(), Log { facts: facts.clone(), events: Vec::new() });
+        Ok(facts)
+    }
+
+    fn append(&mut self, append: Append) -> Result<Appended, StoreError> {
+        append.check()?;
+        let log = self.log(&append.conversation)?;
+        let mut facts = log.facts.clone();
+        let no_update = append.update.is_empty();
+        append.update.apply(&mut facts)?;
+        self.check_key(&facts)?;
+
+        let mut fresh: Vec<(Event, Option<String>)> = Vec::new();
+        let mut placed = Vec::new();
+        for event in append.events {
+            let known = event.client_id.as_ref().and_then(|client_id| {
+                let mut all = log.events.iter().chain(&fresh);
+                all.find(|(earlier, _)| earlier.client_id.as_ref() == Some(client_id)).map(|(e, _)| e.seq)
+            });
+            if let Some(seq) = known {
+                placed.push(Placed { seq, new: false });
+                continue;
+            }
+            if let Some(expected) = append.expected_newest.filter(|seq| *seq != log.facts.newest) {
+                return Err(StoreError::Moved { expected, newest: log.facts.newest });
+            }
+            facts.newest += 1;
+            facts.bytes += event.payload.len() as u64;
+            facts.updated_at = facts.updated_at.max(event.at);
+            placed.push(Placed { seq: facts.newest, new: true });
+            let text = event.indexed_text();
+            let NewEvent { at, kind, client_id, payload, search_text: _ } = event;
+            fresh.push((Event { seq: facts.newest, at, kind, client_id, payload }, text));
+        }
+        let newest = facts.newest;
+        if no_update && fresh.is_empty() {
+            return Ok(Appended { placed, newest });
+        }
+        facts.revision = self.next_revision();
+        if let Some(log) = self.conversations.get_mut(&append.conversation) {
+            log.facts = facts;
+            log.events.extend(fresh);
+        }
+        Ok(Appended { placed, newest })
+    }
+
+    fn list(&self, query: &ListQuery) -> ConversationPage {
+        let text = query.text.as_ref().map(|text| text.to_ascii_lowercase());
+        let has = |place: &Option<String>, text: &str| {
+            place.as_ref().is_some_and(|place| place.to_ascii_lowercase().contains(text))
+        };
+        let mut found: Vec<_> = self
+            .conversations
+            .values()
+            .map(|log| &log.facts)
+            .filter(|facts| match query.archived {
+                Archived::Without => !facts.archived,
+                Archived::With => true,
+                Archived::Only => facts.archived,
+            })
+            .filter(|facts| query.status.as_ref().is_none_or(|status| facts.status == *status))
+            .filter(|facts| query.cwd.as_ref().is_none_or(|cwd| facts.cwd.as_ref() == Some(cwd)))
+            .filter(|facts| {
+                text.as_ref().is_none_or(|t| has(&facts.title, t) || has(&facts.key, t) || has(&facts.cwd, t))
+            })
+            .filter(|facts| match query.order {
+                ListOrder::Newest => true,
+                ListOrder::NewestBefore(revision) => facts.revision < revision,
+                ListOrder::ChangedAfter(revision) => facts.revision > revision,
+            })
+            .cloned()
+            .collect();
+        found.sort_by_key(|facts| facts.revision);
+        if !matches!(query.order, ListOrder::ChangedAfter(_)) {
+            found.reverse();
+        }
+        let more = found.len() > query.limit;
+        found.truncate(query.limit);
+        ConversationPage { conversations: found, more }
+    }
+
+    fn read(&self, query: &ReadQuery) -> Result<EventPage, StoreError> {
+        let log = self.log(&query.conversation)?;
+        let all = log.events.iter().map(|(event, _)| event);
+        let mut wanted: Box<dyn Iterator<Item = &Event>> = match query.range {
+            EventRange::After(seq) => Box::new(all.filter(move |event| event.seq > seq)),
+            EventRange::Before(seq) => Box::new(all.rev().filter(move |event| event.seq < seq)),
+        };
+        let mut events = Vec::new();
+        let mut bytes = 0;
+        let more = wanted.any(|event| {
+            bytes += event.payload.len();
+            let full = events.len() >= query.max_events || (bytes > query.max_bytes && !events.is_empty());
+            if !full {
+                events.push(event.clone());
+            }
+            full
+        });
+        Ok(EventPage { events, newest: log.facts.newest, more })
+    }
+
+    fn search(&self, query: &SearchQuery) -> Vec<Hit> {
+        let terms = Terms::parse(&query.text);
+        let logs = self
+            .conversations
+            .values()
+            .filter(|log| query.conversation.as_ref().is_none_or(|id| *id == log.facts.id));
+        let mut hits: Vec<_> = logs
+            .flat_map(|log| log.events.iter().map(move |event| (&log.facts, event)))
+            .filter_map(|(facts, (event, text))| Some((facts, event, text.as_ref()?)))
+            .filter(|(_, _, text)| matches(&terms, text))
+            .map(|(facts, event, text)| Hit {
+                conversation: facts.id.clone(),
+                title: facts.title.clone(),
+                seq: event.seq,
+                at: event.at,
+                kind: event.kind.clone(),
+                snippet: Snippet { text: text.chars().take(200).collect(), marks: Vec::new() },
+            })
+            .collect();
+        hits.sort_by_key(|hit| std::cmp::Reverse(hit.at));
+        hits.into_iter().skip(query.offset).take(query.limit).collect()
+    }
+}
+
+fn matches(terms: &Terms, text: &str) -> bool {
+    let text = words(text);
+    let last = terms.phrases.len().saturating_sub(1);
+    !terms.phrases.is_empty()
+        && terms.phrases.iter().enumerate().all(|(place, phrase)| {
+            let phrase = words(phrase);
+            let open_end = terms.open_end && place == last;
+            text.windows(phrase.len().max(1)).any(|window| {
+                let ends = phrase.len().saturating_sub(1);
+                window.iter().zip(&phrase).enumerate().all(|(word, (there, wanted))| {
+                    there == wanted || (open_end && word == ends && there.starts_with(wanted.as_str()))
+                })
+            })
+        })
+}
+
+impl Store for MemoryStore {
+    fn epoch(&self) -> &str {
+        &self.epoch
+    }
+
+    fn create(&self, new: NewConversation) -> Reply<Conversation> {
+        let created = self.lock().create(new);
+        if let Ok(facts) = &created {
+            self.tails.set_revision(facts.revision);
+        }
+        Reply::ready(created)
+    }
+
+    fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>> {
+        let state = self.lock();
+        let all = state.conversations.values().map(|log| &log.facts);
+        let found = match &lookup {
+            Lookup::Id(id) => state.conversations.get(id).map(|log| &log.facts),
+            Lookup::Key(key) => {
+                all.into_iter().find(|facts| !facts.archived && facts.key.as_ref() == Some(key))
+            }
+            Lookup::CliSession(session) => {
+                all.filter(|facts| facts.cli_sessions.contains(session)).max_by_key(|facts| facts.revision)
+            }
+        };
+        Reply::ready(Ok(found.cloned()))
+    }
+
+    fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
+        let reply = self.append(Append { update, ..Append::new(id.clone(), Vec::new()) });
+        Reply::ready(reply.wait().and_then(|_| Ok(self.lock().log(&id)?.facts.clone())))
+    }
+
+    fn delete(&self, id: ConversationId) -> Reply<bool> {
+        let mut state = self.lock();
+        let existed = state.conversations.remove(&id).is_some();
+        if existed {
+            let revision = state.next_revision();
+            drop(state);
+            self.tails.set(&id, TailState::Deleted);
+            self.tails.set_revision(revision);
+        }
+        Reply::ready(Ok(existed))
+    }
+
+    fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
+        Reply::ready(Ok(self.lock().list(&query)))
+    }
+
+    fn append(&self, append: Append) -> Reply<Appended> {
+        let id = append.conversation.clone();
+        let mut state = self.lock();
+        let appended = state.append(append);
+        let revision = state.revision;
+        drop(state);
+        if let Ok(appended) = &appended {
+            self.tails.set(&id, TailState::Newest(appended.newest));
+            self.tails.set_revision(revision);
+        }
+        Reply::ready(appended)
+    }
+
+    fn read(&self, query: ReadQuery) -> Reply<EventPage> {
+        Reply::ready(self.lock().read(&query))
+    }
+
+    fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
+        let state = self.lock();
+        let found = state
+            .log(&conversation)
+            .map(|log| log.events.iter().find(|(event, _)| event.seq == seq).map(|(event, _)| event.clone()));
+        Reply::ready(found)
+    }
+
+    fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
+        Reply::ready(Ok(self.lock().search(&query)))
+    }
+
+    fn subscribe(&self, conversation: ConversationId) -> Reply<Tail> {
+        let tail = self.tails.subscribe(&conversation);
+        let newest = self.lock().log(&conversation).map(|log| log.facts.newest);
+        Reply::ready(newest.map(|newest| {
+            self.tails.set(&conversation, TailState::Newest(newest));
+            tail
+        }))
+    }
+
+    fn subscribe_all(&self) -> Reply<Tail> {
+        let tail = self.tails.subscribe_all();
+        self.tails.set_revision(self.lock().revision);
+        Reply::ready(Ok(tail))
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.tails.close();
+    }
+}

@@ -1,0 +1,51 @@
+//! Writes a log out as lines.
+
+use std::io::{self, Write};
+
+use crate::conversation::ConversationId;
+use crate::error::StoreError;
+use crate::event::Event;
+use crate::query::ReadQuery;
+use crate::store::Store;
+
+/// Why a log could not be written out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The log could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The output could not be written.
+    #[error("cannot write the export: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Writes the payloads of a conversation, each as it was given and on a line of its own, and tells how many.
+///
+/// `wanted` picks the events. The log is read page by page, from the calling thread.
+///
+/// # Errors
+/// If the log cannot be read or the output not be written.
+pub fn export_lines(
+    store: &dyn Store,
+    conversation: &ConversationId,
+    mut wanted: impl FnMut(&Event) -> bool,
+    output: &mut dyn Write,
+) -> Result<u64, ExportError> {
+    let mut lines = 0;
+    let mut seen = 0;
+    loop {
+        let page = store.read(ReadQuery::after(conversation.clone(), seen)).wait()?;
+        for event in page.events.iter().filter(|event| wanted(event)) {
+            output.write_all(&event.payload)?;
+            if !event.payload.ends_with(b"\n") {
+                output.write_all(b"\n")?;
+            }
+            lines += 1;
+        }
+        match page.events.last() {
+            Some(last) if page.more => seen = last.seq,
+            _ => return Ok(lines),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The store in a SQLite file.
+//!
+//! Several processes may use one file: SQLite takes turns between their writes, the number of an event is given
+//! inside the transaction, and followers see what other processes write within [`SqliteOptions::poll_interval`].
+//! So a terminal can list and search while a server runs. Which process drives a conversation is not decided here.
+
+mod open;
+mod read;
+mod readers;
+mod rows;
+mod schema;
+mod store;
+mod write;
+mod writer;
+
+pub use open::{Durability, SqliteOptions};
+pub use store::SqliteStore;

@@ -1,0 +1,177 @@
+//! Opens the file: creates it, recognises it, refuses what is not ours.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::schema;
+use crate::error::StoreError;
+
+/// How long a write waits for another process.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// The write-ahead log is cut back to this after a burst.
+const WAL_LIMIT: i64 = 16 << 20;
+
+/// How much an acknowledged write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Everything, also a loss of power: each transaction is synced to the disk before it is acknowledged.
+    #[default]
+    Synced,
+    /// The end of the process, however it ends. After a loss of power the newest writes may be missing.
+    Process,
+}
+
+/// How a store is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// How much an acknowledged write survives.
+    pub durability: Durability,
+    /// Most bytes that the file may have; none for no limit.
+    pub size_limit: Option<u64>,
+    /// Most bytes that may wait to be written. Beyond it writes are refused.
+    pub queue_limit: usize,
+    /// Most threads that read. They are started when they are needed.
+    pub readers: usize,
+    /// How often a followed log is checked for what other processes have written.
+    pub poll_interval: Duration,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Synced,
+            size_limit: None,
+            queue_limit: 512 << 20,
+            readers: 4,
+            poll_interval: Duration::from_millis(250),
+        }
+    }
+}
+
+/// A file, with what is needed to speak of it in errors.
+#[derive(Debug, Clone)]
+pub(super) struct Database {
+    pub(super) path: PathBuf,
+}
+
+impl Database {
+    pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
+        let path = self.path.clone();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                StoreError::Locked { path, seconds: LOCK_WAIT.as_secs() }
+            }
+            Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, detail: source.to_string() },
+            Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, detail: source.to_string() },
+            _ => StoreError::Sqlite { path, source: Arc::new(source) },
+        }
+    }
+
+    fn io(&self, action: &'static str, source: io::Error) -> StoreError {
+        StoreError::Io { action, path: self.path.clone(), source: Arc::new(source) }
+    }
+
+    /// The connection that writes. Creates the file where there is none.
+    pub(super) fn open_writer(&self, options: &SqliteOptions) -> Result<Connection, StoreError> {
+        create(&self.path).map_err(|source| self.io("create", source))?;
+        let mut connection = self.connect()?;
+        self.recognise(&connection)?;
+        let failed = |source| self.error(source);
+
+        let mode: String = connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+            .map_err(failed)?;
+        if mode != "wal" {
+            let message = format!(
+                "the file system cannot do write-ahead logging (it offers {mode:?}); use a local disk"
+            );
+            return Err(self.io("use", io::Error::other(message)));
+        }
+        let synchronous = match options.durability {
+            Durability::Synced => "full",
+            Durability::Process => "normal",
+        };
+        connection.pragma_update(None, "synchronous", synchronous).map_err(failed)?;
+        connection.pragma_update(None, "journal_size_limit", WAL_LIMIT).map_err(failed)?;
+        schema::migrate(&mut connection).map_err(failed)?;
+        self.limit_size(&connection, options.size_limit).map_err(failed)?;
+        Ok(connection)
+    }
+
+    /// A connection that only reads.
+    pub(super) fn open_reader(&self) -> Result<Connection, StoreError> {
+        let connection = self.connect()?;
+        connection.pragma_update(None, "query_only", true).map_err(|source| self.error(source))?;
+        Ok(connection)
+    }
+
+    fn connect(&self) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(&self.path, flags).map_err(|source| self.error(source))?;
+        connection.busy_timeout(LOCK_WAIT).map_err(|source| self.error(source))?;
+        connection.set_prepared_statement_cache_capacity(32);
+        Ok(connection)
+    }
+
+    /// Refuses a file that is not ours, without changing it.
+    fn recognise(&self, connection: &Connection) -> Result<(), StoreError> {
+        let failed = |source| self.error(source);
+        let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let application = number("application_id").map_err(failed)?;
+        let version = number("user_version").map_err(failed)?;
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(failed)?;
+        if (application, version, tables) == (0, 0, 0) {
+            return Ok(());
+        }
+        if application != schema::APPLICATION_ID {
+            let detail = "it is a database of another program".to_owned();
+            return Err(StoreError::Foreign { path: self.path.clone(), detail });
+        }
+        if version > schema::VERSION {
+            return Err(StoreError::Newer {
+                path: self.path.clone(),
+                found: version,
+                known: schema::VERSION,
+            });
+        }
+        Ok(())
+    }
+
+    fn limit_size(&self, connection: &Connection, limit: Option<u64>) -> rusqlite::Result<()> {
+        let Some(limit) = limit else { return Ok(()) };
+        let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = i64::try_from(limit).unwrap_or(i64::MAX) / page.max(1);
+        connection.pragma_update_and_check(None, "max_page_count", pages.max(1), |_| Ok(()))
+    }
+}
+
+/// Creates the file for its owner alone; SQLite gives the files beside it the same mode.
+///
+/// An existing file is not opened here: closing it would drop the locks that SQLite holds on it in this process.
+fn create(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}

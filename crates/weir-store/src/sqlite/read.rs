@@ -1,0 +1,200 @@
+//! The questions, as SQL.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::rows::{self, CONVERSATION, find_conversation, place, seq_of, signed, unsigned};
+use super::write::Failure;
+use crate::conversation::{Conversation, ConversationId};
+use crate::error::StoreError;
+use crate::event::Event;
+use crate::query::{
+    Archived, ConversationPage, EventPage, EventRange, Hit, ListOrder, ListQuery, Lookup, ReadQuery,
+    SearchQuery,
+};
+use crate::terms::{MARK_END, MARK_START, Terms, unmark};
+
+/// Words in a snippet.
+const SNIPPET_WORDS: i64 = 24;
+
+pub(super) fn find(connection: &Connection, lookup: &Lookup) -> rusqlite::Result<Option<Conversation>> {
+    let found = match lookup {
+        Lookup::Id(id) => find_conversation(connection, "id = ?1", [id.as_str()]),
+        Lookup::Key(key) => find_conversation(connection, "key = ?1 AND archived = 0", [key]),
+        Lookup::CliSession(session) => find_conversation(
+            connection,
+            "number IN (SELECT conversation FROM cli_session WHERE session = ?1) ORDER BY revision DESC LIMIT 1",
+            [session],
+        ),
+    };
+    Ok(found?.map(|(_, facts)| facts))
+}
+
+pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Result<ConversationPage> {
+    let archived = match query.archived {
+        Archived::Without => Some(false),
+        Archived::With => None,
+        Archived::Only => Some(true),
+    };
+    let (place, order) = match query.order {
+        ListOrder::Newest => (i64::MAX, "revision < ?5 ORDER BY revision DESC"),
+        ListOrder::NewestBefore(revision) => (signed(revision), "revision < ?5 ORDER BY revision DESC"),
+        ListOrder::ChangedAfter(revision) => (signed(revision), "revision > ?5 ORDER BY revision"),
+    };
+    let sql = format!(
+        "SELECT {CONVERSATION} FROM conversation WHERE (?1 IS NULL OR archived = ?1) \
+         AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR cwd = ?3) \
+         AND (?4 IS NULL OR title LIKE ?4 ESCAPE '\\' OR key LIKE ?4 ESCAPE '\\' OR cwd LIKE ?4 ESCAPE '\\') \
+         AND {order} LIMIT ?6"
+    );
+    let text = query.text.as_deref().map(contains_pattern);
+    let most = signed(query.limit as u64).saturating_add(1);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let found = statement
+        .query_map(params![archived, query.status, query.cwd, text, place, most], rows::conversation)?;
+    let mut conversations = found.map(|row| Ok(row?.1)).collect::<rusqlite::Result<Vec<_>>>()?;
+    let more = conversations.len() > query.limit;
+    conversations.truncate(query.limit);
+    Ok(ConversationPage { conversations, more })
+}
+
+fn contains_pattern(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern + "%"
+}
+
+/// The number of a conversation, and that of its newest event.
+fn head(connection: &Connection, id: &ConversationId) -> rusqlite::Result<Option<(i64, u64)>> {
+    connection
+        .prepare_cached("SELECT number, newest FROM conversation WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, unsigned(row.get(1)?))))
+        .optional()
+}
+
+pub(super) fn newest(connection: &Connection, id: &ConversationId) -> rusqlite::Result<Option<u64>> {
+    Ok(head(connection, id)?.map(|(_, newest)| newest))
+}
+
+pub(super) fn revision(connection: &Connection) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("SELECT value FROM meta WHERE name = 'revision'")?
+        .query_row([], |row| row.get(0).map(unsigned))
+}
+
+pub(super) fn epoch(connection: &Connection) -> rusqlite::Result<String> {
+    connection.query_row("SELECT value FROM meta WHERE name = 'epoch'", [], |row| row.get(0))
+}
+
+pub(super) fn events(connection: &Connection, query: &ReadQuery) -> Result<EventPage, Failure> {
+    // One snapshot for the three statements: nothing is deleted or added between them.
+    let connection = connection.unchecked_transaction()?;
+    let Some((number, newest)) = head(&connection, &query.conversation)? else {
+        return Err(StoreError::NotFound(query.conversation.clone()).into());
+    };
+    let (first, last, order) = match query.range {
+        EventRange::After(seq) => (seq.saturating_add(1), u64::MAX, ""),
+        EventRange::Before(seq) => (1, seq.saturating_sub(1), "DESC"),
+    };
+    let bounds = (place(number, first), place(number, last));
+    let (count, more) = fitting(&connection, query, bounds, order)?;
+
+    let sql = format!(
+        "SELECT place, at, kind, client_id, payload FROM event WHERE place BETWEEN ?1 AND ?2 \
+         ORDER BY place {order} LIMIT ?3"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let found = statement.query_map(params![bounds.0, bounds.1, count], rows::event)?;
+    let events = found.collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(EventPage { events, newest, more })
+}
+
+/// How many events fit on the page, and whether more follow. Looks at lengths only, so that a page of small events
+/// before a huge one does not load the huge one.
+fn fitting(
+    connection: &Connection,
+    query: &ReadQuery,
+    bounds: (i64, i64),
+    order: &str,
+) -> rusqlite::Result<(i64, bool)> {
+    let sql = format!(
+        "SELECT length(payload) FROM event WHERE place BETWEEN ?1 AND ?2 ORDER BY place {order} LIMIT ?3"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let most = signed(query.max_events as u64);
+    let mut lengths = statement.query(params![bounds.0, bounds.1, most.saturating_add(1)])?;
+    let (mut count, mut bytes) = (0, 0_u64);
+    while let Some(row) = lengths.next()? {
+        bytes = bytes.saturating_add(unsigned(row.get(0)?));
+        if count >= most || (bytes > query.max_bytes as u64 && count > 0) {
+            return Ok((count, true));
+        }
+        count += 1;
+    }
+    Ok((count, false))
+}
+
+pub(super) fn event(
+    connection: &Connection,
+    id: &ConversationId,
+    seq: u64,
+) -> Result<Option<Event>, Failure> {
+    let Some((number, newest)) = head(connection, id)? else {
+        return Err(StoreError::NotFound(id.clone()).into());
+    };
+    if seq == 0 || seq > newest {
+        return Ok(None);
+    }
+    let mut statement = connection
+        .prepare_cached("SELECT place, at, kind, client_id, payload FROM event WHERE place = ?1")?;
+    Ok(statement.query_row([place(number, seq)], rows::event).optional()?)
+}
+
+pub(super) fn search(connection: &Connection, query: &SearchQuery) -> Result<Vec<Hit>, Failure> {
+    let Some(expression) = Terms::parse(&query.text).expression() else { return Ok(Vec::new()) };
+    let bounds = match &query.conversation {
+        None => (0, i64::MAX),
+        Some(id) => match head(connection, id)? {
+            Some((number, _)) => (place(number, 0), place(number, u64::MAX)),
+            None => return Ok(Vec::new()),
+        },
+    };
+    // The inner query ranks; only the hits that are shown are looked at again, for their snippets.
+    let sql = "WITH best AS MATERIALIZED (SELECT rowid AS place, rank AS score FROM search \
+                 WHERE search MATCH ?1 AND rowid BETWEEN ?2 AND ?3 \
+                 AND EXISTS (SELECT 1 FROM conversation WHERE number = search.rowid >> ?9) \
+                 ORDER BY rank, rowid DESC LIMIT ?4 OFFSET ?5) \
+               SELECT c.id, c.title, e.place, e.at, e.kind, snippet(search, 0, ?6, ?7, '…', ?8) \
+               FROM best CROSS JOIN search ON search.rowid = best.place \
+               JOIN event AS e ON e.place = best.place JOIN conversation AS c ON c.number = best.place >> ?9 \
+               WHERE search MATCH ?1 ORDER BY best.score, best.place DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_map(
+        params![
+            expression,
+            bounds.0,
+            bounds.1,
+            signed(query.limit as u64),
+            signed(query.offset as u64),
+            MARK_START.to_string(),
+            MARK_END.to_string(),
+            SNIPPET_WORDS,
+            super::schema::SEQ_BITS,
+        ],
+        |row| {
+            Ok(Hit {
+                conversation: rows::id(row.get(0)?)?,
+                title: row.get(1)?,
+                seq: seq_of(row.get(2)?),
+                at: row.get(3)?,
+                kind: row.get(4)?,
+                snippet: unmark(&row.get::<_, String>(5)?),
+            })
+        },
+    )?;
+    Ok(found.collect::<rusqlite::Result<Vec<_>>>()?)
+}

@@ -1,0 +1,105 @@
+//! Between rows and values.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+use serde_json::Value;
+
+use super::schema::SEQ_BITS;
+use crate::conversation::{Conversation, ConversationId, Parent};
+use crate::event::Event;
+
+/// The columns that [`conversation`] reads, of the table `conversation`.
+pub(super) const CONVERSATION: &str = "number, id, key, title, cwd, model, status, parent, parent_seq, cost_usd, \
+     archived, settings, created_at, updated_at, newest, bytes, revision, \
+     (SELECT json_group_array(session ORDER BY place) FROM cli_session WHERE conversation = number)";
+
+/// A conversation and the number by which other tables name it.
+pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, Conversation)> {
+    let parent: Option<String> = row.get("parent")?;
+    let parent_seq: Option<i64> = row.get("parent_seq")?;
+    let parent = match parent.zip(parent_seq) {
+        Some((parent, seq)) => Some(Parent { conversation: id(parent)?, seq: unsigned(seq) }),
+        None => None,
+    };
+    let facts = Conversation {
+        id: id(row.get("id")?)?,
+        key: row.get("key")?,
+        title: row.get("title")?,
+        cwd: row.get("cwd")?,
+        model: row.get("model")?,
+        status: row.get("status")?,
+        cli_sessions: json(&row.get::<_, String>(17)?)?,
+        parent,
+        cost_usd: row.get("cost_usd")?,
+        archived: row.get("archived")?,
+        settings: json::<Value>(&row.get::<_, String>("settings")?)?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        newest: unsigned(row.get("newest")?),
+        bytes: unsigned(row.get("bytes")?),
+        revision: unsigned(row.get("revision")?),
+    };
+    Ok((row.get("number")?, facts))
+}
+
+/// The conversation that fits the condition.
+pub(super) fn find_conversation(
+    connection: &Connection,
+    condition: &str,
+    params: impl Params,
+) -> rusqlite::Result<Option<(i64, Conversation)>> {
+    let sql = format!("SELECT {CONVERSATION} FROM conversation WHERE {condition}");
+    connection.prepare_cached(&sql)?.query_row(params, conversation).optional()
+}
+
+/// An event, from the columns place, at, kind, client_id and payload.
+pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
+    Ok(Event {
+        seq: seq_of(row.get(0)?),
+        at: row.get(1)?,
+        kind: row.get(2)?,
+        client_id: row.get(3)?,
+        payload: row.get(4)?,
+    })
+}
+
+/// Where an event of a conversation is. Numbers beyond the last possible one stand for it.
+pub(super) fn place(number: i64, seq: u64) -> i64 {
+    let last = (1 << SEQ_BITS) - 1;
+    (number << SEQ_BITS) | signed(seq).min(last)
+}
+
+pub(super) fn seq_of(place: i64) -> u64 {
+    unsigned(place & ((1 << SEQ_BITS) - 1))
+}
+
+pub(super) fn id(text: String) -> rusqlite::Result<ConversationId> {
+    ConversationId::try_from(text).map_err(conversion)
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(conversion)
+}
+
+fn conversion(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+}
+
+pub(super) fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+pub(super) fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{place, seq_of};
+
+    #[test]
+    fn places_of_conversations_do_not_touch() {
+        assert_eq!(seq_of(place(3, 17)), 17);
+        assert!(place(3, u64::MAX) < place(4, 0));
+        assert!(place((1 << 27) - 1, u64::MAX) > 0);
+    }
+}

@@ -1,0 +1,88 @@
+//! The tables, and how an older file becomes a newer one.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Marks a file as ours: "Weir" in ASCII.
+pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
+
+/// The steps from an empty file to the newest format. A step that was released is never edited.
+const MIGRATIONS: &[&str] = &[FIRST];
+
+/// The newest format that is known here.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// How many bits of an event's row id are its number; the rest name the conversation. One tree then holds all
+/// logs, each in one piece and in order, without an index of its own.
+pub(super) const SEQ_BITS: u32 = 36;
+
+const FIRST: &str = "
+CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO meta VALUES ('epoch', lower(hex(randomblob(8)))), ('revision', 0);
+
+-- AUTOINCREMENT: a number is never used again, so what is left of a deleted log is nobody else's.
+CREATE TABLE conversation (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    key TEXT,
+    title TEXT,
+    cwd TEXT,
+    model TEXT,
+    status TEXT NOT NULL,
+    parent TEXT,
+    parent_seq INTEGER,
+    cost_usd REAL,
+    archived INTEGER NOT NULL,
+    settings TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    newest INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    revision INTEGER NOT NULL UNIQUE
+) STRICT;
+CREATE UNIQUE INDEX conversation_key ON conversation (key) WHERE key IS NOT NULL AND archived = 0;
+
+CREATE TABLE cli_session (
+    conversation INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    PRIMARY KEY (conversation, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cli_session_session ON cli_session (session);
+
+-- place: the conversation's number and the event's.
+CREATE TABLE event (
+    place INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    client_id TEXT,
+    payload BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE client (
+    conversation INTEGER NOT NULL,
+    client_id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (conversation, client_id)
+) STRICT, WITHOUT ROWID;
+
+-- rowid: the event's place.
+CREATE VIRTUAL TABLE search USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
+
+-- Conversations that are deleted while parts of their logs are still there.
+CREATE TABLE trash (number INTEGER PRIMARY KEY) STRICT;
+";
+
+/// Brings the file to the newest format. Two processes may come here at the same time.
+pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let done = usize::try_from(version).unwrap_or(usize::MAX);
+    for step in MIGRATIONS.iter().skip(done) {
+        transaction.execute_batch(step)?;
+    }
+    if done < MIGRATIONS.len() {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}

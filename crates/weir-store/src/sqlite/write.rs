@@ -1,0 +1,257 @@
+//! What each write does inside a transaction. Each checks before it changes anything, so a refusal leaves the
+//! transaction as it was, for the other writes that share it.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::rows::{find_conversation, place, signed, unsigned};
+use super::writer::Notice;
+use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::error::StoreError;
+use crate::event::{Append, Appended, NewEvent, Placed};
+use crate::tail::TailState;
+
+/// Either the request cannot be done, or the database has failed and the transaction with it.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Refused(StoreError),
+    Database(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+type Done<T> = Result<(T, Option<Notice>), Failure>;
+
+pub(super) fn create(connection: &Connection, new: &NewConversation) -> Done<Conversation> {
+    let mut facts = new.clone().into_conversation()?;
+    if find_conversation(connection, "id = ?1", [facts.id.as_str()])?.is_some() {
+        return Err(StoreError::IdInUse(facts.id).into());
+    }
+    check_key(connection, &facts)?;
+    facts.revision = next_revision(connection)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO conversation (id, parent, parent_seq, created_at, status, archived, settings, \
+             updated_at, newest, bytes, revision) VALUES (?1, ?2, ?3, ?4, '', 0, 'null', 0, 0, 0, ?5)",
+        )?
+        .execute(params![
+            facts.id.as_str(),
+            facts.parent.as_ref().map(|parent| parent.conversation.as_str()),
+            facts.parent.as_ref().map(|parent| signed(parent.seq)),
+            facts.created_at,
+            signed(facts.revision),
+        ])?;
+    write_facts(connection, connection.last_insert_rowid(), &facts, !facts.cli_sessions.is_empty())?;
+    let notice =
+        Notice { conversation: facts.id.clone(), end: TailState::Newest(0), revision: facts.revision };
+    Ok((facts, Some(notice)))
+}
+
+pub(super) fn update(
+    connection: &Connection,
+    id: &ConversationId,
+    update: &ConversationUpdate,
+) -> Done<Conversation> {
+    let (number, mut facts) = existing(connection, id)?;
+    if update.is_empty() {
+        return Ok((facts, None));
+    }
+    update.clone().apply(&mut facts)?;
+    check_key(connection, &facts)?;
+    facts.revision = next_revision(connection)?;
+    write_facts(connection, number, &facts, update.cli_session.is_some())?;
+    let end = TailState::Newest(facts.newest);
+    let notice = Notice { conversation: id.clone(), end, revision: facts.revision };
+    Ok((facts, Some(notice)))
+}
+
+pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool> {
+    let Some((number, _)) = find_conversation(connection, "id = ?1", [id.as_str()])? else {
+        return Ok((false, None));
+    };
+    connection.prepare_cached("DELETE FROM conversation WHERE number = ?1")?.execute([number])?;
+    connection.prepare_cached("DELETE FROM cli_session WHERE conversation = ?1")?.execute([number])?;
+    connection.prepare_cached("INSERT INTO trash VALUES (?1)")?.execute([number])?;
+    let revision = next_revision(connection)?;
+    Ok((true, Some(Notice { conversation: id.clone(), end: TailState::Deleted, revision })))
+}
+
+pub(super) fn append(connection: &Connection, append: &Append) -> Done<Appended> {
+    append.check()?;
+    let id = &append.conversation;
+    let head: Option<(i64, i64)> = connection
+        .prepare_cached("SELECT number, newest FROM conversation WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((number, before)) = head else { return Err(StoreError::NotFound(id.clone()).into()) };
+    let before = unsigned(before);
+    let facts = updated_facts(connection, append)?;
+
+    let mut newest = before;
+    let mut bytes = 0;
+    let mut latest = i64::MIN;
+    let mut placed = Vec::with_capacity(append.events.len());
+    for event in &append.events {
+        if let Some(seq) = known(connection, number, event)? {
+            placed.push(Placed { seq, new: false });
+            continue;
+        }
+        if let Some(expected) = append.expected_newest.filter(|seq| *seq != before) {
+            return Err(StoreError::Moved { expected, newest: before }.into());
+        }
+        newest += 1;
+        bytes += signed(event.payload.len() as u64);
+        latest = latest.max(event.at);
+        insert(connection, number, newest, event)?;
+        placed.push(Placed { seq: newest, new: true });
+    }
+    let appended = Appended { placed, newest };
+    if newest == before && facts.is_none() {
+        return Ok((appended, None));
+    }
+    let revision = next_revision(connection)?;
+    if let Some((mut facts, new_session)) = facts {
+        facts.revision = revision;
+        write_facts(connection, number, &facts, new_session)?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE conversation SET newest = ?2, bytes = bytes + ?3, updated_at = max(updated_at, ?4), \
+             revision = ?5 WHERE number = ?1",
+        )?
+        .execute(params![number, signed(newest), bytes, latest, signed(revision)])?;
+    Ok((appended, Some(Notice { conversation: id.clone(), end: TailState::Newest(newest), revision })))
+}
+
+/// The facts as they will be, if the append changes any, and whether a session of the CLI is new.
+fn updated_facts(connection: &Connection, append: &Append) -> Result<Option<(Conversation, bool)>, Failure> {
+    if append.update.is_empty() {
+        return Ok(None);
+    }
+    let (_, mut facts) = existing(connection, &append.conversation)?;
+    append.update.clone().apply(&mut facts)?;
+    check_key(connection, &facts)?;
+    Ok(Some((facts, append.update.cli_session.is_some())))
+}
+
+fn known(connection: &Connection, number: i64, event: &NewEvent) -> rusqlite::Result<Option<u64>> {
+    let Some(client_id) = &event.client_id else { return Ok(None) };
+    connection
+        .prepare_cached("SELECT seq FROM client WHERE conversation = ?1 AND client_id = ?2")?
+        .query_row(params![number, client_id], |row| row.get(0).map(unsigned))
+        .optional()
+}
+
+fn insert(connection: &Connection, number: i64, seq: u64, event: &NewEvent) -> rusqlite::Result<()> {
+    let place = place(number, seq);
+    connection
+        .prepare_cached(
+            "INSERT INTO event (place, at, kind, client_id, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![place, event.at, event.kind, event.client_id, event.payload])?;
+    if let Some(client_id) = &event.client_id {
+        connection.prepare_cached("INSERT INTO client VALUES (?1, ?2, ?3)")?.execute(params![
+            number,
+            client_id,
+            signed(seq)
+        ])?;
+    }
+    if let Some(text) = event.indexed_text() {
+        connection
+            .prepare_cached("INSERT INTO search (rowid, text) VALUES (?1, ?2)")?
+            .execute(params![place, text])?;
+    }
+    Ok(())
+}
+
+fn existing(connection: &Connection, id: &ConversationId) -> Result<(i64, Conversation), Failure> {
+    let found = find_conversation(connection, "id = ?1", [id.as_str()])?;
+    found.ok_or_else(|| StoreError::NotFound(id.clone()).into())
+}
+
+fn check_key(connection: &Connection, facts: &Conversation) -> Result<(), Failure> {
+    let Some(key) = facts.key.as_ref().filter(|_| !facts.archived) else { return Ok(()) };
+    let owner = find_conversation(connection, "key = ?1 AND archived = 0", [key])?;
+    match owner {
+        Some((_, owner)) if owner.id != facts.id => {
+            Err(StoreError::KeyInUse { key: key.clone(), owner: owner.id }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn next_revision(connection: &Connection) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("UPDATE meta SET value = value + 1 WHERE name = 'revision' RETURNING value")?
+        .query_row([], |row| row.get(0).map(unsigned))
+}
+
+/// Writes everything that can change, except the size of the log.
+fn write_facts(
+    connection: &Connection,
+    number: i64,
+    facts: &Conversation,
+    new_session: bool,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE conversation SET key = ?2, title = ?3, cwd = ?4, model = ?5, status = ?6, cost_usd = ?7, \
+             archived = ?8, settings = ?9, updated_at = ?10, revision = ?11 WHERE number = ?1",
+        )?
+        .execute(params![
+            number,
+            facts.key,
+            facts.title,
+            facts.cwd,
+            facts.model,
+            facts.status,
+            facts.cost_usd,
+            facts.archived,
+            facts.settings.to_string(),
+            facts.updated_at,
+            signed(facts.revision),
+        ])?;
+    if !new_session {
+        return Ok(());
+    }
+    connection.prepare_cached("DELETE FROM cli_session WHERE conversation = ?1")?.execute([number])?;
+    let mut insert = connection.prepare_cached("INSERT INTO cli_session VALUES (?1, ?2, ?3)")?;
+    for (place, session) in facts.cli_sessions.iter().enumerate() {
+        insert.execute(params![number, signed(place as u64), session])?;
+    }
+    Ok(())
+}
+
+/// A deleted conversation of which parts are still there.
+pub(super) fn trash(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    connection.prepare_cached("SELECT number FROM trash LIMIT 1")?.query_row([], |row| row.get(0)).optional()
+}
+
+/// Deletes a part of a log that nobody can see any more.
+pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqlite::Result<()> {
+    let range = params![place(number, 0), place(number, u64::MAX), signed(most as u64)];
+    let events = connection
+        .prepare_cached(
+            "DELETE FROM event WHERE place IN (SELECT place FROM event WHERE place BETWEEN ?1 AND ?2 LIMIT ?3)",
+        )?
+        .execute(range)?;
+    let texts = connection
+        .prepare_cached(
+            "DELETE FROM search WHERE rowid IN (SELECT rowid FROM search WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3)",
+        )?
+        .execute(range)?;
+    if events == 0 && texts == 0 {
+        connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM trash WHERE number = ?1")?.execute([number])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! The trait behind which conversations are kept.
+
+use std::fmt::Debug;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::event::{Append, Appended, Event};
+use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
+use crate::reply::Reply;
+use crate::tail::Tail;
+
+/// A log of conversations.
+///
+/// No call blocks. A [`Reply`] can be waited for by a thread and awaited by a task; a write that was sent is done
+/// even if its reply is dropped. Writes are done in the order in which they were sent.
+pub trait Store: Debug + Send + Sync {
+    /// Names this log. Numbers of events mean nothing in another one.
+    fn epoch(&self) -> &str;
+
+    /// Creates a conversation.
+    fn create(&self, new: NewConversation) -> Reply<Conversation>;
+
+    /// The facts about a conversation.
+    fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>>;
+
+    /// Changes the facts about a conversation.
+    fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation>;
+
+    /// Deletes a conversation and its log; `false` if there was none. The space is given back in the background.
+    fn delete(&self, id: ConversationId) -> Reply<bool>;
+
+    /// Lists conversations.
+    fn list(&self, query: ListQuery) -> Reply<ConversationPage>;
+
+    /// Appends to the log of a conversation. When the reply comes, the events are on the disk.
+    fn append(&self, append: Append) -> Reply<Appended>;
+
+    /// Reads a part of a log.
+    fn read(&self, query: ReadQuery) -> Reply<EventPage>;
+
+    /// Reads one event.
+    fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>>;
+
+    /// Searches the text of events, the best first.
+    fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>>;
+
+    /// Follows the log of a conversation. Subscribe first, then read.
+    fn subscribe(&self, conversation: ConversationId) -> Reply<Tail>;
+
+    /// Follows all conversations: the number is the newest revision, and [`crate::ListOrder::ChangedAfter`] lists what changed.
+    fn subscribe_all(&self) -> Reply<Tail>;
+}
+
+/// The time, in milliseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

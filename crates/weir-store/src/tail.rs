@@ -1,0 +1,253 @@
+//! How readers learn that a log has grown: a number that only grows, and whoever waits for it.
+//!
+//! It carries no events. A reader that is told of a higher number reads from the log, so a slow one costs nothing
+//! and loses nothing.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::conversation::ConversationId;
+
+/// Follows the end of a log. Clones follow the same one.
+#[derive(Debug, Clone)]
+pub struct Tail {
+    cell: Arc<Cell>,
+}
+
+/// Where the end of a log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TailState {
+    /// The newest event has this number, or the newest change this revision.
+    Newest(u64),
+    /// The conversation was deleted.
+    Deleted,
+    /// The store was closed.
+    Closed,
+}
+
+impl Tail {
+    /// Where the end is now.
+    pub fn state(&self) -> TailState {
+        self.cell.lock().end
+    }
+
+    /// Comes when the end is beyond this number, or there is no end any more.
+    pub fn changed(&self, beyond: u64) -> Changed<'_> {
+        Changed { cell: &self.cell, beyond, waiter: None }
+    }
+
+    /// The same for a thread; none if nothing has changed within the time.
+    pub fn wait(&self, beyond: u64, timeout: Duration) -> Option<TailState> {
+        let start = Instant::now();
+        let mut state = self.cell.lock();
+        loop {
+            if state.is_beyond(beyond) {
+                return Some(state.end);
+            }
+            let left = timeout.checked_sub(start.elapsed()).filter(|left| !left.is_zero())?;
+            state = self.cell.moved.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Waits for the end of a log to move.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Changed<'a> {
+    cell: &'a Cell,
+    beyond: u64,
+    waiter: Option<u64>,
+}
+
+impl Future for Changed<'_> {
+    type Output = TailState;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<TailState> {
+        let mut state = self.cell.lock();
+        if state.is_beyond(self.beyond) {
+            return Poll::Ready(state.end);
+        }
+        let waiter = self.waiter.unwrap_or_else(|| {
+            state.next_waiter += 1;
+            state.next_waiter
+        });
+        state.wakers.insert(waiter, context.waker().clone());
+        drop(state);
+        self.waiter = Some(waiter);
+        Poll::Pending
+    }
+}
+
+impl Drop for Changed<'_> {
+    fn drop(&mut self) {
+        if let Some(waiter) = self.waiter {
+            self.cell.lock().wakers.remove(&waiter);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Cell {
+    state: Mutex<CellState>,
+    moved: Condvar,
+}
+
+#[derive(Debug)]
+struct CellState {
+    end: TailState,
+    wakers: HashMap<u64, Waker>,
+    next_waiter: u64,
+}
+
+impl CellState {
+    fn is_beyond(&self, seq: u64) -> bool {
+        match self.end {
+            TailState::Newest(newest) => newest > seq,
+            TailState::Deleted | TailState::Closed => true,
+        }
+    }
+}
+
+impl Cell {
+    fn new() -> Self {
+        let state = CellState { end: TailState::Newest(0), wakers: HashMap::new(), next_waiter: 0 };
+        Self { state: Mutex::new(state), moved: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CellState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves the end, never back.
+    fn set(&self, end: TailState) {
+        let mut state = self.lock();
+        let forward = match (state.end, end) {
+            (TailState::Newest(before), TailState::Newest(now)) => now > before,
+            (TailState::Newest(_), TailState::Deleted | TailState::Closed) => true,
+            (TailState::Deleted | TailState::Closed, _) => false,
+        };
+        if !forward {
+            return;
+        }
+        state.end = end;
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        self.moved.notify_all();
+        wakers.into_values().for_each(Waker::wake);
+    }
+}
+
+/// All the tails of a store.
+#[derive(Debug)]
+pub(crate) struct Tails {
+    all: Arc<Cell>,
+    each: Mutex<HashMap<ConversationId, Weak<Cell>>>,
+}
+
+impl Tails {
+    pub(crate) fn new() -> Self {
+        Self { all: Arc::new(Cell::new()), each: Mutex::default() }
+    }
+
+    fn each(&self) -> MutexGuard<'_, HashMap<ConversationId, Weak<Cell>>> {
+        self.each.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A tail of one conversation. Its end is unknown until it is told: ask the log after this call, not before.
+    pub(crate) fn subscribe(&self, id: &ConversationId) -> Tail {
+        let mut each = self.each();
+        if let Some(cell) = each.get(id).and_then(Weak::upgrade) {
+            return Tail { cell };
+        }
+        each.retain(|_, cell| cell.strong_count() > 0);
+        let cell = Arc::new(Cell::new());
+        each.insert(id.clone(), Arc::downgrade(&cell));
+        Tail { cell }
+    }
+
+    pub(crate) fn subscribe_all(&self) -> Tail {
+        Tail { cell: Arc::clone(&self.all) }
+    }
+
+    /// The conversations that somebody follows, or none if nobody follows anything.
+    pub(crate) fn followed(&self) -> Option<Vec<ConversationId>> {
+        let each = self.each();
+        let ids: Vec<_> =
+            each.iter().filter(|(_, cell)| cell.strong_count() > 0).map(|(id, _)| id.clone()).collect();
+        (!ids.is_empty() || Arc::strong_count(&self.all) > 1).then_some(ids)
+    }
+
+    pub(crate) fn set(&self, id: &ConversationId, end: TailState) {
+        let cell = self.each().get(id).and_then(Weak::upgrade);
+        if let Some(cell) = cell {
+            cell.set(end);
+        }
+    }
+
+    pub(crate) fn set_revision(&self, revision: u64) {
+        self.all.set(TailState::Newest(revision));
+    }
+
+    pub(crate) fn close(&self) {
+        let cells: Vec<_> = self.each().drain().filter_map(|(_, cell)| cell.upgrade()).collect();
+        cells.iter().chain([&self.all]).for_each(|cell| cell.set(TailState::Closed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    use std::time::Duration;
+
+    use super::{TailState, Tails};
+
+    #[test]
+    fn the_end_never_moves_back() {
+        let tails = Tails::new();
+        let id = "c".parse().unwrap();
+        let tail = tails.subscribe(&id);
+        tails.set(&id, TailState::Newest(5));
+        tails.set(&id, TailState::Newest(3));
+        assert_eq!(tail.wait(4, Duration::ZERO), Some(TailState::Newest(5)));
+        assert_eq!(tail.wait(5, Duration::ZERO), None);
+        tails.set(&id, TailState::Deleted);
+        tails.set(&id, TailState::Newest(9));
+        assert_eq!(tail.wait(100, Duration::ZERO), Some(TailState::Deleted));
+    }
+
+    #[test]
+    fn a_dropped_wait_leaves_nothing_behind() {
+        let tails = Tails::new();
+        let id = "c".parse().unwrap();
+        let tail = tails.subscribe(&id);
+        {
+            let mut changed = pin!(tail.changed(0));
+            for _ in 0..3 {
+                assert!(changed.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            }
+            assert_eq!(tail.cell.lock().wakers.len(), 1);
+        }
+        assert_eq!(tail.cell.lock().wakers.len(), 0);
+    }
+
+    #[test]
+    fn knows_what_is_followed() {
+        let tails = Tails::new();
+        assert_eq!(tails.followed(), None);
+        let id: crate::ConversationId = "c".parse().unwrap();
+        let tail = tails.subscribe(&id);
+        assert_eq!(tails.followed(), Some(vec![id.clone()]));
+        drop(tail);
+        assert_eq!(tails.followed(), None);
+        let all = tails.subscribe_all();
+        assert_eq!(tails.followed(), Some(Vec::new()));
+        tails.close();
+        assert_eq!(all.state(), TailState::Closed);
+    }
+}

@@ -1,0 +1,137 @@
+//! A process that is killed loses nothing that it was told is stored.
+//!
+//! The test starts itself again as a child that appends and prints what was acknowledged, and kills it after a number
+//! of lines that depends on the seed.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use weir_store::{Append, ConversationId, Lookup, NewConversation, NewEvent, SearchQuery, Store};
+
+use crate::support::{Random, id, open, whole_log};
+
+const FOLDER: &str = "WEIR_STORE_CRASH_FOLDER";
+const SEED: &str = "WEIR_STORE_CRASH_SEED";
+const WRITERS: u64 = 4;
+const ROUNDS: u64 = 12;
+
+/// What event `seq` of a conversation holds: anybody can tell whether it is whole.
+fn payload(conversation: &str, seq: u64) -> Vec<u8> {
+    let mut random = Random(seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let length = if random.below(50) == 0 { 200_000 } else { random.below(2_000) };
+    let mut text = format!("{conversation} {seq} ");
+    while (text.len() as u64) < length {
+        text.push(char::from(b'a' + u8::try_from(random.below(26)).unwrap()));
+    }
+    text.into_bytes()
+}
+
+fn writer_id(writer: u64) -> ConversationId {
+    id(&format!("writer-{writer}"))
+}
+
+/// Not a test by itself: without a folder it does nothing.
+#[test]
+fn child() {
+    let (Some(folder), Ok(seed)) = (std::env::var_os(FOLDER), std::env::var(SEED)) else { return };
+    let store = open(Path::new(&folder));
+    let seed: u64 = seed.parse().unwrap();
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let store = &store;
+            scope.spawn(move || write_forever(store, writer, seed));
+        }
+    });
+}
+
+fn write_forever(store: &dyn Store, writer: u64, seed: u64) {
+    let conversation = writer_id(writer);
+    let newest = match store.find(Lookup::Id(conversation.clone())).wait().unwrap() {
+        Some(facts) => facts.newest,
+        None => store.create(NewConversation::new(conversation.clone(), 1)).wait().unwrap().newest,
+    };
+    let mut random = Random((seed * WRITERS + writer) * 7919 + 1);
+    let mut next = newest + 1;
+    loop {
+        let count = 1 + random.below(8);
+        let events = (next..next + count).map(|seq| NewEvent {
+            client_id: Some(format!("m{seq}")),
+            search_text: Some(format!("word{seq}")),
+            ..NewEvent::new(1, "line", payload(conversation.as_str(), seq))
+        });
+        let stored = store.append(Append::new(conversation.clone(), events.collect())).wait().unwrap();
+        next += count;
+        assert_eq!(stored.newest, next - 1);
+        // One call, so that the line is whole or not there.
+        let line = format!("ack {conversation} {}\n", stored.newest);
+        if std::io::stdout().lock().write_all(line.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn start_child(folder: &Path, seed: u64) -> Child {
+    #[expect(clippy::disallowed_methods, reason = "the test kills a child of its own and reaps it")]
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "crash::child", "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .env(SEED, seed.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut acknowledged: HashMap<String, u64> = HashMap::new();
+    for seed in 0..ROUNDS {
+        let mut child = start_child(folder.path(), seed);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut random = Random(seed * 104_729 + 17);
+        let mut note = |line: String| {
+            let Some((_, ack)) = line.split_once("ack ") else { return false };
+            let (conversation, seq) = ack.split_once(' ').unwrap();
+            acknowledged.insert(conversation.to_owned(), seq.parse().unwrap());
+            true
+        };
+        let mut left = random.below(120);
+        while left > 0 {
+            if note(lines.next().expect("the child writes until it is killed")) {
+                left -= 1;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it still wrote before it died was acknowledged, too.
+        lines.for_each(|line| {
+            note(line);
+        });
+        check(folder.path(), &acknowledged);
+    }
+    assert_eq!(acknowledged.len() as u64, WRITERS);
+}
+
+fn check(folder: &Path, acknowledged: &HashMap<String, u64>) {
+    let store = open(folder);
+    store.check().wait().unwrap();
+    for (conversation, seq) in acknowledged {
+        let log = whole_log(&store, &id(conversation));
+        assert!(log.len() as u64 >= *seq, "{conversation}: {seq} acknowledged, {} there", log.len());
+        for (place, stored) in log.iter().enumerate() {
+            assert!(
+                *stored == payload(conversation, place as u64 + 1),
+                "{conversation} {place} is not whole"
+            );
+        }
+        let last = SearchQuery {
+            conversation: Some(id(conversation)),
+            ..SearchQuery::new(format!("\"word{}\"", log.len()))
+        };
+        assert_eq!(store.search(last).wait().unwrap().len(), usize::from(!log.is_empty()));
+    }
+}

@@ -1,0 +1,24 @@
+//! The stores from outside.
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod deleting;
+#[cfg(test)]
+mod export;
+#[cfg(test)]
+mod following;
+#[cfg(test)]
+mod full_disk;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod opening;
+#[cfg(test)]
+mod searching;
+#[cfg(test)]
+mod sharing;
+#[cfg(test)]
+mod support;

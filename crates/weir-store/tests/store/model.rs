@@ -1,0 +1,172 @@
+//! The file against the model: any row of calls has the same answers in both stores.
+
+use std::fmt::Debug;
+
+use proptest::prelude::*;
+use weir_store::{
+    Append, Archived, ConversationId, ConversationUpdate, EventRange, ListOrder, ListQuery, Lookup,
+    MemoryStore, NewConversation, NewEvent, ReadQuery, SearchQuery, Store, StoreError,
+};
+
+use crate::support::open_unsynced;
+
+#[derive(Debug, Clone)]
+enum Call {
+    Create(ConversationId, ConversationUpdate),
+    Update(ConversationId, ConversationUpdate),
+    Append(Append),
+    Delete(ConversationId),
+    Find(Lookup),
+    List(ListQuery),
+    Read(ReadQuery),
+    Search(SearchQuery),
+}
+
+fn ids() -> impl Strategy<Value = ConversationId> {
+    prop::sample::select(vec!["a", "b", "c"]).prop_map(|text| text.parse().unwrap())
+}
+
+fn words() -> impl Strategy<Value = String> {
+    prop::collection::vec(
+        prop::sample::select(vec!["fix", "parser", "par", "it's", "foo_bar", "x", "%", "\""]),
+        0..4,
+    )
+    .prop_map(|words| words.join(" "))
+}
+
+fn updates() -> impl Strategy<Value = ConversationUpdate> {
+    let keys =
+        prop::option::of(prop::option::of(prop::sample::select(vec!["k1".to_owned(), "k2".to_owned()])));
+    let sessions = prop::option::of(prop::sample::select(vec!["s1".to_owned(), "s2".to_owned()]));
+    let facts = (prop::option::of(0..100_i64), keys, prop::option::of(prop::option::of(words())), sessions);
+    (facts, prop::option::of(any::<bool>()), prop::option::of(0.0..9.0_f64)).prop_map(
+        |((at, key, title, cli_session), archived, cost_usd)| ConversationUpdate {
+            at,
+            key,
+            title,
+            cli_session,
+            archived,
+            cost_usd,
+            ..ConversationUpdate::default()
+        },
+    )
+}
+
+fn events() -> impl Strategy<Value = NewEvent> {
+    let client_ids =
+        prop::option::weighted(0.3, prop::sample::select(vec!["m1".to_owned(), "m2".to_owned()]));
+    let payloads = prop::collection::vec(any::<u8>(), 0..40);
+    (0..100_i64, client_ids, payloads, prop::option::of(words())).prop_map(
+        |(at, client_id, payload, search_text)| NewEvent {
+            at,
+            kind: "line".to_owned(),
+            client_id,
+            payload,
+            search_text,
+        },
+    )
+}
+
+fn appends() -> impl Strategy<Value = Append> {
+    let no_update = Just(ConversationUpdate::default());
+    let update = prop_oneof![3 => no_update, 1 => updates()];
+    (ids(), prop::collection::vec(events(), 0..5), prop::option::weighted(0.2, 0..6_u64), update).prop_map(
+        |(conversation, events, expected_newest, update)| Append {
+            conversation,
+            events,
+            expected_newest,
+            update,
+        },
+    )
+}
+
+fn reads() -> impl Strategy<Value = ReadQuery> {
+    let seq = prop_oneof![0..20_u64, Just(u64::MAX)];
+    let range = prop_oneof![seq.clone().prop_map(EventRange::After), seq.prop_map(EventRange::Before)];
+    (ids(), range, 0..6_usize, 0..80_usize).prop_map(|(conversation, range, max_events, max_bytes)| {
+        ReadQuery { conversation, range, max_events, max_bytes }
+    })
+}
+
+fn lists() -> impl Strategy<Value = ListQuery> {
+    let order = prop_oneof![
+        Just(ListOrder::Newest),
+        (0..30_u64).prop_map(ListOrder::NewestBefore),
+        (0..30_u64).prop_map(ListOrder::ChangedAfter),
+    ];
+    let archived = prop::sample::select(vec![Archived::Without, Archived::With, Archived::Only]);
+    (archived, prop::option::of(words()), order, 0..4_usize).prop_map(|(archived, text, order, limit)| {
+        ListQuery { archived, text, order, limit, ..ListQuery::default() }
+    })
+}
+
+fn calls() -> impl Strategy<Value = Call> {
+    let lookups = prop_oneof![
+        ids().prop_map(Lookup::Id),
+        Just(Lookup::Key("k1".to_owned())),
+        Just(Lookup::CliSession("s1".to_owned())),
+    ];
+    let searches = (words(), prop::option::of(ids())).prop_map(|(text, conversation)| SearchQuery {
+        conversation,
+        limit: 1_000,
+        ..SearchQuery::new(text)
+    });
+    prop_oneof![
+        2 => (ids(), updates()).prop_map(|(id, facts)| Call::Create(id, facts)),
+        2 => (ids(), updates()).prop_map(|(id, update)| Call::Update(id, update)),
+        6 => appends().prop_map(Call::Append),
+        1 => ids().prop_map(Call::Delete),
+        2 => lookups.prop_map(Call::Find),
+        2 => lists().prop_map(Call::List),
+        4 => reads().prop_map(Call::Read),
+        2 => searches.prop_map(Call::Search),
+    ]
+}
+
+fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
+    match answer {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+fn answer(store: &dyn Store, call: Call) -> String {
+    match call {
+        Call::Create(id, facts) => {
+            told(store.create(NewConversation { facts, ..NewConversation::new(id, 5) }).wait())
+        }
+        Call::Update(id, update) => told(store.update(id, update).wait()),
+        Call::Append(append) => told(store.append(append).wait()),
+        Call::Delete(id) => told(store.delete(id).wait()),
+        Call::Find(lookup) => told(store.find(lookup).wait()),
+        Call::List(query) => told(store.list(query).wait()),
+        Call::Read(query) => told(store.read(query).wait()),
+        // The order and the snippets are each store's own.
+        Call::Search(query) => told(store.search(query).wait().map(|hits| {
+            let mut places: Vec<_> =
+                hits.into_iter().map(|hit| (hit.conversation, hit.title, hit.seq)).collect();
+            places.sort();
+            places
+        })),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn file_and_model_agree(calls in prop::collection::vec(calls(), 1..40), reopen in any::<prop::sample::Index>()) {
+        let folder = tempfile::tempdir().unwrap();
+        let model = MemoryStore::new();
+        let mut file = open_unsynced(folder.path());
+        let reopen = reopen.index(calls.len());
+        for (place, call) in calls.into_iter().enumerate() {
+            if place == reopen {
+                drop(file);
+                file = open_unsynced(folder.path());
+            }
+            prop_assert_eq!(answer(&file, call.clone()), answer(&model, call.clone()), "{:?}", call);
+        }
+        file.check().wait().unwrap();
+    }
+}

@@ -1,0 +1,108 @@
+//! Stores to test with, and a way to await without a runtime.
+
+use std::future::Future;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+use weir_store::{
+    Append, ConversationId, Durability, EventPage, MemoryStore, NewConversation, NewEvent, ReadQuery,
+    SqliteOptions, SqliteStore, Store,
+};
+
+/// More than anything here takes. Nothing waits for it unless it fails.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Runs the check on each kind of store.
+pub(crate) fn on_each(check: impl Fn(&dyn Store)) {
+    check(&MemoryStore::new());
+    let folder = tempfile::tempdir().unwrap();
+    check(&open(folder.path()));
+}
+
+pub(crate) fn open(folder: &Path) -> SqliteStore {
+    SqliteStore::open(folder.join("weir.db"), &SqliteOptions::default()).unwrap()
+}
+
+/// For tests that write a lot and do not kill anything.
+pub(crate) fn open_unsynced(folder: &Path) -> SqliteStore {
+    let options = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+    SqliteStore::open(folder.join("weir.db"), &options).unwrap()
+}
+
+pub(crate) fn id(text: &str) -> ConversationId {
+    text.parse().unwrap()
+}
+
+pub(crate) fn create(store: &dyn Store, name: &str) -> ConversationId {
+    store.create(NewConversation::new(id(name), 1)).wait().unwrap();
+    id(name)
+}
+
+pub(crate) fn event(payload: &str) -> NewEvent {
+    NewEvent::new(2, "line", payload.as_bytes().to_vec())
+}
+
+pub(crate) fn searchable(text: &str) -> NewEvent {
+    NewEvent { search_text: Some(text.to_owned()), ..event(text) }
+}
+
+pub(crate) fn append(store: &dyn Store, conversation: &ConversationId, payloads: &[&str]) -> u64 {
+    let events = payloads.iter().map(|payload| event(payload)).collect();
+    store.append(Append::new(conversation.clone(), events)).wait().unwrap().newest
+}
+
+pub(crate) fn payloads(page: &EventPage) -> Vec<String> {
+    page.events.iter().map(|event| String::from_utf8(event.payload.clone()).unwrap()).collect()
+}
+
+/// The whole log, page by page; also checks that its numbers have no gaps.
+pub(crate) fn whole_log(store: &dyn Store, conversation: &ConversationId) -> Vec<Vec<u8>> {
+    let mut log = Vec::new();
+    loop {
+        let page = store.read(ReadQuery::after(conversation.clone(), log.len() as u64)).wait().unwrap();
+        for event in page.events {
+            assert_eq!(event.seq, log.len() as u64 + 1);
+            log.push(event.payload);
+        }
+        if !page.more {
+            assert_eq!(page.newest, log.len() as u64);
+            return log;
+        }
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The smallest executor.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+/// A row of numbers that look random and are the same each time.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}

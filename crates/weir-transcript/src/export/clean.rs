@@ -1,0 +1,124 @@
+//! What may stand in a text, and how it is kept in its place.
+
+use std::borrow::Cow;
+
+/// A text without terminal sequences and control characters. Of a line that was written over, the last is kept.
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    let is_odd = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || is_direction(c);
+    if !text.contains(is_odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut line_start = 0;
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => skip_sequence(&mut rest),
+            '\r' if rest.peek().is_some_and(|next| *next != '\n') => clean.truncate(line_start),
+            '\n' => {
+                clean.push('\n');
+                line_start = clean.len();
+            }
+            c if is_odd(c) => {}
+            c => clean.push(c),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// Characters that turn the direction of what follows and so can make code look like other code.
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn skip_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match rest.next() {
+        Some('[') => while rest.next().is_some_and(|c| !matches!(c, '@'..='~')) {},
+        Some(']' | 'P' | '_' | '^') => {
+            // It ends with a bell, or with an escape and a backslash.
+            while let Some(c) = rest.next() {
+                if c == '\u{7}' || (c == '\u{1b}' && rest.next_if_eq(&'\\').is_some()) {
+                    break;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A text in one line.
+pub(super) fn one_line(text: &str) -> String {
+    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The same, cut after so many characters.
+pub(super) fn short(text: &str, most: usize) -> String {
+    let line = one_line(text);
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// A text as HTML.
+pub(super) fn escape(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// A fence that nothing in the text can close.
+pub(super) fn fence(text: &str) -> String {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    "`".repeat((longest + 1).max(3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escape, fence, one_line, plain, short};
+
+    #[test]
+    fn terminal_sequences_are_taken_out() {
+        assert_eq!(plain("a\u{1b}[1;31mred\u{1b}[0m b"), "ared b");
+        assert_eq!(plain("\u{1b}]0;title\u{7}x\u{1b}]8;;http://a\u{1b}\\link"), "xlink");
+        assert_eq!(plain("10%\r50%\r100%\r\ndone\u{8}\u{0}"), "100%\ndone");
+        assert_eq!(plain("tab\tand\nline"), "tab\tand\nline");
+        assert_eq!(plain("a\u{202e}b"), "ab");
+        assert_eq!(plain("cut \u{1b}["), "cut ");
+    }
+
+    #[test]
+    fn one_line_stays_one_line() {
+        assert_eq!(one_line(" a\n b\t c "), "a b c");
+        assert_eq!(short("äöü", 2), "äö…");
+        assert_eq!(short("äö", 2), "äö");
+    }
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(escape("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+    }
+
+    #[test]
+    fn no_text_closes_its_fence() {
+        assert_eq!(fence("plain"), "```");
+        assert_eq!(fence("a ``` b ````` c"), "``````");
+    }
+}

@@ -1,0 +1,268 @@
+//! A conversation as Markdown.
+
+use std::fmt::{self, Write};
+
+use super::clean::{escape, fence, one_line, plain};
+use super::outline::{Item, outline};
+use super::parts::{Finder, ToolParts};
+use super::rich_text::safe_markdown;
+use super::words;
+use crate::view::{BlockState, Entry, EntryBody, ToolCall, ToolDetail, UserEntry, UserSource, View};
+
+pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
+    let mut writer = Writer { output, view, finder: Finder::new(view) };
+    writer.head()?;
+    writer.conversation()?;
+    writer.files()?;
+    writer.todos()?;
+    writer.costs()
+}
+
+struct Writer<'w, 'v> {
+    output: &'w mut dyn Write,
+    view: &'v View,
+    finder: Finder<'v>,
+}
+
+impl<'v> Writer<'_, 'v> {
+    fn head(&mut self) -> fmt::Result {
+        writeln!(self.output, "# {}\n", literal(&words::title(self.view)))?;
+        for (name, value) in words::facts(self.view) {
+            writeln!(self.output, "- {name}: {}", code(&value))?;
+        }
+        if self.view.dropped_entries > 0 {
+            let dropped = words::number(self.view.dropped_entries);
+            writeln!(self.output, "\n*The first {dropped} entries are not in this export.*")?;
+        }
+        Ok(())
+    }
+
+    fn conversation(&mut self) -> fmt::Result {
+        let mut turn = None;
+        for item in outline(self.view) {
+            if item.entry.turn.is_some() && item.entry.turn != turn {
+                self.turn_end(turn)?;
+                turn = item.entry.turn;
+                let begun = turn.and_then(|id| self.view.turn(id)).and_then(words::unasked);
+                if let Some(begun) = begun {
+                    writeln!(self.output, "\n*Claude {}*", literal(&begun))?;
+                }
+            }
+            self.item(&item)?;
+        }
+        self.turn_end(turn)
+    }
+
+    fn turn_end(&mut self, turn: Option<weir_wire::TurnId>) -> fmt::Result {
+        let words = turn.and_then(|id| self.view.turn(id)).and_then(words::turn_end);
+        match words {
+            Some(words) => writeln!(self.output, "\n*Turn: {}*", literal(&words)),
+            None => Ok(()),
+        }
+    }
+
+    fn item(&mut self, item: &Item<'v>) -> fmt::Result {
+        let entry = item.entry;
+        match &entry.body {
+            EntryBody::User(user) => self.user(entry, user),
+            EntryBody::Text(text) => {
+                self.speaker("Claude", entry)?;
+                writeln!(self.output, "\n{}", safe_markdown(&text.text))?;
+                self.cut_off(text.state)
+            }
+            EntryBody::Thinking(thinking) if thinking.text.trim().is_empty() => Ok(()),
+            EntryBody::Thinking(thinking) => {
+                self.folded("Thinking", |writer| writer.quoted(&thinking.text))?;
+                self.cut_off(thinking.state)
+            }
+            EntryBody::Tool(tool) => self.tool(entry, tool, &item.inside),
+            EntryBody::Hook(hook) => {
+                let outcome = hook.outcome.as_deref().unwrap_or("running");
+                let summary = format!("Hook {} · {}", escape(&one_line(&hook.name)), escape(outcome));
+                self.folded(&summary, |writer| writer.fenced("text", &plain(&hook.output)))
+            }
+            EntryBody::Notice { notice } => {
+                let text = words::notice(notice);
+                if text.trim().contains('\n') {
+                    return self.fenced("text", &plain(&text));
+                }
+                writeln!(self.output, "\n*{}*", literal(&one_line(&text)))
+            }
+            EntryBody::Unknown(unknown) => {
+                let name = unknown.type_name.as_deref().map(one_line).unwrap_or_default();
+                let summary = format!("Not understood: {} {}", words::unknown(unknown.reason), escape(&name));
+                self.folded(summary.trim(), |writer| writer.fenced("text", &plain(&unknown.raw)))
+            }
+        }
+    }
+
+    fn speaker(&mut self, name: &str, entry: &Entry) -> fmt::Result {
+        let clock = entry.at.and_then(words::clock).map(|clock| format!(" · {clock}")).unwrap_or_default();
+        let agent = entry.parent.as_ref().filter(|_| name == "Claude").map_or("", |_| " (sub-agent)");
+        writeln!(self.output, "\n**{name}{agent}**{clock}")
+    }
+
+    fn cut_off(&mut self, state: BlockState) -> fmt::Result {
+        match state {
+            BlockState::Complete => Ok(()),
+            BlockState::Streaming => writeln!(self.output, "\n*(still writing)*"),
+            BlockState::Aborted => writeln!(self.output, "\n*(cut off)*"),
+        }
+    }
+
+    fn user(&mut self, entry: &Entry, user: &UserEntry) -> fmt::Result {
+        match user.source {
+            UserSource::Host => self.speaker("You", entry)?,
+            UserSource::Agent => self.speaker("Task", entry)?,
+            UserSource::Cli => return self.folded("Note of the CLI", |writer| writer.quoted(&user.text)),
+        }
+        self.quoted(&user.text)?;
+        match user.images {
+            0 => Ok(()),
+            count => writeln!(self.output, "\n*({count} pictures or documents)*"),
+        }
+    }
+
+    fn tool(&mut self, entry: &Entry, tool: &'v ToolCall, inside: &[Item<'v>]) -> fmt::Result {
+        let parts = self.finder.tool(entry, tool);
+        let mut summary = format!("<b>{}</b>", escape(&parts.name));
+        if !parts.title.is_empty() {
+            summary.push_str(&format!(" <code>{}</code>", escape(&parts.title)));
+        }
+        for remark in &parts.remarks {
+            summary.push_str(&format!(" · {}", escape(remark)));
+        }
+        self.folded(&summary, |writer| writer.tool_body(&parts, inside))
+    }
+
+    fn tool_body(&mut self, parts: &ToolParts<'v>, inside: &[Item<'v>]) -> fmt::Result {
+        if let Some((language, text)) = &parts.input {
+            self.fenced(language, text)?;
+        }
+        self.detail(parts.detail)?;
+        for file in &parts.files {
+            writeln!(self.output, "\n{} +{} −{}", code(&one_line(&file.path)), file.added, file.removed)?;
+            self.fenced("diff", &plain(&file.diff))?;
+        }
+        let asked = inside.iter().any(|item| matches!(&item.entry.body, EntryBody::User(_)));
+        if let Some(prompt) = parts.agent.and_then(|agent| agent.prompt.as_deref()).filter(|_| !asked) {
+            writeln!(self.output, "\n**Task**")?;
+            self.quoted(prompt)?;
+        }
+        for item in inside {
+            self.item(item)?;
+        }
+        if let Some(output) = parts.shown_output(inside) {
+            self.fenced("text", output)?;
+        }
+        match parts.images {
+            0 => Ok(()),
+            count => writeln!(self.output, "\n*({count} pictures)*"),
+        }
+    }
+
+    fn detail(&mut self, detail: &ToolDetail) -> fmt::Result {
+        match detail {
+            ToolDetail::Questions { questions, answers } => {
+                for question in questions {
+                    writeln!(self.output, "\n**{}**\n", literal(&one_line(&question.question)))?;
+                    let answer = words::answer(answers.as_ref(), &question.question);
+                    match answer {
+                        Some(answer) => writeln!(self.output, "> {}", literal(&one_line(&answer)))?,
+                        None => writeln!(self.output, "*not answered*")?,
+                    }
+                }
+                Ok(())
+            }
+            ToolDetail::Plan { text, .. } => writeln!(self.output, "\n{}", safe_markdown(text)),
+            ToolDetail::Command { stderr, .. } if !stderr.trim().is_empty() => {
+                self.fenced("text", &plain(stderr))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The blank lines make what is inside Markdown again.
+    fn folded(&mut self, summary: &str, body: impl FnOnce(&mut Self) -> fmt::Result) -> fmt::Result {
+        write!(self.output, "\n<details><summary>{summary}</summary>\n")?;
+        body(self)?;
+        write!(self.output, "\n</details>\n")
+    }
+
+    fn quoted(&mut self, text: &str) -> fmt::Result {
+        writeln!(self.output)?;
+        for line in safe_markdown(text).lines() {
+            writeln!(self.output, "{}", format!("> {line}").trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn fenced(&mut self, language: &str, text: &str) -> fmt::Result {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let fence = fence(text);
+        write!(self.output, "\n{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
+    }
+
+    fn files(&mut self) -> fmt::Result {
+        let files = &self.view.files;
+        if files.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.output, "\n## Files changed\n")?;
+        for (path, added, removed) in super::parts::totals(files) {
+            writeln!(self.output, "- {} +{added} −{removed}", code(&one_line(path)))?;
+        }
+        Ok(())
+    }
+
+    fn todos(&mut self) -> fmt::Result {
+        for list in self.view.todos.iter().filter(|list| !list.items.is_empty()) {
+            writeln!(self.output, "\n## To do\n")?;
+            for todo in &list.items {
+                let mark = if todo.status == "completed" { 'x' } else { ' ' };
+                writeln!(self.output, "- [{mark}] {}", literal(&one_line(&todo.text)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn costs(&mut self) -> fmt::Result {
+        let cost = &self.view.cost;
+        writeln!(self.output, "\n## Cost\n")?;
+        let Some(total) = cost.usd else {
+            return writeln!(self.output, "Not known.");
+        };
+        writeln!(self.output, "{} by the CLI's estimate.", words::money(total))?;
+        let rows = words::cost_rows(cost);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.output, "\n| {} |", words::COST_HEADS.join(" | "))?;
+        writeln!(self.output, "|---|--:|--:|--:|--:|--:|")?;
+        for row in rows {
+            writeln!(self.output, "| {} |", row.map(|cell| literal(&cell)).join(" | "))?;
+        }
+        Ok(())
+    }
+}
+
+/// A text in one line that means nothing in Markdown or HTML.
+fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&') {
+            literal.push('\\');
+        }
+        literal.push(c);
+    }
+    literal
+}
+
+/// A text in one line as code.
+fn code(text: &str) -> String {
+    let longest = fence(text).len() - 1;
+    let marks = if text.contains('`') { "`".repeat(longest.max(1) + 1) } else { "`".to_owned() };
+    if text.contains('`') { format!("{marks} {text} {marks}") } else { format!("{marks}{text}{marks}") }
+}

@@ -1,0 +1,51 @@
+//! What stands inside what: the entries of a sub-agent below the call that started it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weir_wire::ToolUseId;
+
+use crate::view::{Entry, EntryBody, View};
+
+/// Sub-agents that are nested deeper stand beside the conversation, with their name.
+const MAX_DEPTH: usize = 8;
+
+/// An entry with what stands inside it.
+#[derive(Debug)]
+pub(super) struct Item<'v> {
+    pub(super) entry: &'v Entry,
+    pub(super) inside: Vec<Item<'v>>,
+}
+
+type Groups<'v> = HashMap<Option<&'v ToolUseId>, Vec<&'v Entry>>;
+
+/// All entries, each once. Entries of a sub-agent whose call is not there stand among those of the main agent.
+pub(super) fn outline(view: &View) -> Vec<Item<'_>> {
+    let mut groups: Groups<'_> = HashMap::new();
+    for entry in view.entries.iter().map(Arc::as_ref) {
+        groups.entry(entry.parent.as_ref()).or_default().push(entry);
+    }
+    let mut items = items_of(None, &mut groups, 0);
+    // An agent that is left may hold calls of others, so the oldest of them goes first.
+    while let Some(parent) =
+        groups.iter().min_by_key(|(_, group)| group.first().map(|e| e.id)).map(|(p, _)| *p)
+    {
+        items.extend(items_of(parent, &mut groups, 0));
+    }
+    items.sort_by_key(|item| item.entry.id);
+    items
+}
+
+fn items_of<'v>(parent: Option<&'v ToolUseId>, groups: &mut Groups<'v>, depth: usize) -> Vec<Item<'v>> {
+    // Taken out, so that a call that names itself as its parent is not followed for ever.
+    let entries = groups.remove(&parent).unwrap_or_default();
+    let mut items = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let inside = match &entry.body {
+            EntryBody::Tool(tool) if depth < MAX_DEPTH => items_of(Some(&tool.id), groups, depth + 1),
+            _ => Vec::new(),
+        };
+        items.push(Item { entry, inside });
+    }
+    items
+}

@@ -1,0 +1,112 @@
+//! Reads the CLI's own transcripts as history.
+//!
+//! The CLI keeps a session in `<projects>/<folder>/<session>.jsonl`, in other shapes than it streams: lines form a
+//! tree by `uuid` and `parentUuid`, sub-agents have files of their own, and most of a newer file is ballast. Here
+//! such files become the events that a live session would have given, so that the same fold makes the same view,
+//! and the same store can keep them.
+//!
+//! Nothing in here opens a file: the caller has the bytes. What has no counterpart in a stream (the beginning and the
+//! end of a turn) is made up from what there is, and never claims a success or a cost that the file does not show.
+//!
+//! - `record` one line, `tree` which lines belong to the newest branch, `agents` whose line is whose,
+//!   `convert` from lines to events, `shape` how a line looks in a stream, `tags` the texts that mean something else, `glance` what a list shows.
+
+mod agents;
+mod convert;
+mod glance;
+mod json;
+mod record;
+mod shape;
+mod tags;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use weir_wire::{Decoder, SessionId};
+
+use crate::fold::{Fold, FoldOptions};
+use crate::host::HostEvent;
+use crate::view::View;
+
+pub use glance::{Glance, MessageCount, glance};
+
+/// The files of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Transcript<'a> {
+    /// `<session>.jsonl`.
+    pub main: &'a [u8],
+    /// The files of its sub-agents, in any order.
+    pub agents: Vec<AgentTranscript<'a>>,
+}
+
+/// The file of a sub-agent: `<session>/subagents/agent-<id>.jsonl`, or on older versions `agent-<id>.jsonl` beside
+/// the session's file.
+#[derive(Debug, Clone, Default)]
+pub struct AgentTranscript<'a> {
+    /// The id in the file's name.
+    pub id: &'a str,
+    /// The file.
+    pub lines: &'a [u8],
+    /// `agent-<id>.meta.json`, which newer versions write beside it.
+    pub meta: Option<&'a [u8]>,
+}
+
+/// Something that a transcript tells, as the fold takes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedEvent {
+    /// When it happened, in milliseconds since 1970.
+    pub at: Option<i64>,
+    /// What.
+    pub body: ImportedBody,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ImportedBody {
+    /// A line in the shape of the stream, without a line feed.
+    Line(Vec<u8>),
+    /// What the host did then.
+    Host(HostEvent),
+}
+
+/// What was read, and what was not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ImportReport {
+    /// The session.
+    pub session: Option<SessionId>,
+    /// Lines of all files.
+    pub lines: u64,
+    /// Messages of people and of the model on the branch that was followed.
+    pub messages: u64,
+    /// Lines of the conversation that are on branches that were given up.
+    pub skipped: u64,
+    /// How many such branches there are.
+    pub skipped_branches: u64,
+    /// Sub-agents whose place in the conversation was not found, and which are left out.
+    pub unplaced_agents: u64,
+    /// Lines that have nothing to do with the conversation, by type.
+    pub left_out: BTreeMap<String, u64>,
+    /// Lines that are not understood, which are events all the same.
+    pub unknown: u64,
+}
+
+/// Turns a transcript into events, oldest first.
+pub fn import(transcript: &Transcript<'_>, sink: &mut dyn FnMut(ImportedEvent)) -> ImportReport {
+    convert::Converter::run(transcript, sink)
+}
+
+/// The view of a transcript.
+pub fn import_view(transcript: &Transcript<'_>, options: FoldOptions) -> (View, ImportReport) {
+    let mut decoder = Decoder::new();
+    let mut fold = Fold::new(options);
+    let report = import(transcript, &mut |event| {
+        if let Some(at) = event.at {
+            fold.set_time(at);
+        }
+        match event.body {
+            ImportedBody::Line(line) => fold.line(&decoder.decode(&line), &mut |_, _| {}),
+            ImportedBody::Host(host) => fold.host(&host, &mut |_, _| {}),
+        }
+    });
+    (fold.into_view(), report)
+}

@@ -1,0 +1,6 @@
+//! Conversations for people to keep.
+
+#[cfg(test)]
+mod captures;
+#[cfg(test)]
+mod hostile;
