@@ -2,12 +2,15 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit clean need-cargo
+.PHONY: help demo test bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
+        need-cargo need-npm
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
 
 # What `make demo` shows.
 DEMO_ARGS ?= replay --speed 1 -o events --format classic crates/weir-cli/tests/fixtures/demo.ndjson
+# Versions of the real CLI for `make conformance`.
+VERSIONS ?= 2.1.325 2.1.9
 # For example BENCH_ARGS=--quick.
 BENCH_ARGS ?=
 # Length of the run of each fuzz target, and which targets to run.
@@ -21,11 +24,19 @@ need-cargo:
 	@command -v cargo >/dev/null 2>&1 || \
 	  { echo "cargo not found: install Rust 1.95 or newer (see https://rustup.rs), then run make again" >&2; exit 1; }
 
+need-npm:
+	@command -v npm >/dev/null 2>&1 || \
+	  { echo "npm not found: the tests drive the real CLI, which comes from npm. On Debian: apt-get install nodejs npm" >&2; exit 1; }
+
 demo: need-cargo ## replay a recorded session in this terminal
 	cargo run --release --quiet --bin weir -- $(DEMO_ARGS)
 
-test: need-cargo ## run all tests
+test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
+	scripts/setup-real-cli.sh
 	cargo test --workspace --all-features --locked
+
+conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
+	cargo run --locked -p weir-testkit --bin conformance -- $(VERSIONS)
 
 bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)

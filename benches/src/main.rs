@@ -5,6 +5,7 @@
 //! within one run, because machines differ and are noisy.
 
 mod allocations;
+mod live;
 mod measure;
 mod methods;
 mod report;
@@ -17,8 +18,13 @@ fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["table"] => report::table(workload::Size::Full),
-        ["table", "--quick"] => report::table(workload::Size::Quick),
+        ["table"] => all(workload::Size::Full),
+        ["table", "--quick"] => all(workload::Size::Quick),
+        ["streams"] => report::table(workload::Size::Full),
+        ["live"] => live::table(workload::Size::Full),
+        ["live", "--quick"] => live::table(workload::Size::Quick),
+        ["live", part @ ..] => live::part(part),
+        ["cli"] => live::play(),
         ["write", name, size] => workload::write(name.parse()?, size.parse()?),
         ["read", method, name] => {
             let measured = measure::measure(method.parse()?, name.parse()?)?;
@@ -26,6 +32,11 @@ fn main() -> anyhow::Result<()> {
                 &serde_json::to_string(&measured).context("the measurement cannot be written")?,
             )
         }
-        _ => bail!("usage: weir-bench table [--quick]"),
+        _ => bail!("usage: weir-bench table [--quick] | streams | live [--quick]"),
     }
+}
+
+fn all(size: workload::Size) -> anyhow::Result<()> {
+    report::table(size)?;
+    live::table(size)
 }

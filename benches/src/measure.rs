@@ -38,13 +38,13 @@ pub(crate) fn measure(method: Method, _workload: Workload) -> anyhow::Result<Mea
     Ok(measured)
 }
 
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// Zero where the system does not tell.
-fn peak_rss_kb() -> u64 {
+pub(crate) fn peak_rss_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)

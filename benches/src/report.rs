@@ -45,6 +45,20 @@ fn print_linearity(size: Size, rounds: usize) -> anyhow::Result<()> {
     print_line(&format!("one line takes {:.2} × the CPU time of the same bytes in five lines", one / five))
 }
 
+/// What reading a stream costs with this method.
+pub(crate) fn run_read(method: &str, workload: Workload, size: Size) -> anyhow::Result<Measured> {
+    run(workload, method.parse()?, size)
+}
+
+/// A part of the measurements of live sessions, in a process of its own.
+#[expect(clippy::disallowed_methods, reason = "the bench measures itself, in processes of its own")]
+pub(crate) fn run_part<T: serde::de::DeserializeOwned>(words: &[&str]) -> anyhow::Result<T> {
+    let program = std::env::current_exe().context("this program has no path")?;
+    let output = Command::new(program).arg("live").args(words).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{} failed", words.join(" "));
+    serde_json::from_slice(&output.stdout).context("the report cannot be read")
+}
+
 #[expect(clippy::disallowed_methods, reason = "the bench measures itself, in processes of its own")]
 fn run(workload: Workload, method: Method, size: Size) -> anyhow::Result<Measured> {
     let program = std::env::current_exe().context("this program has no path")?;

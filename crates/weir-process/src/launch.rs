@@ -202,6 +202,7 @@ impl Launch {
         })
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where a CLI is started")]
     fn command(&self, mark: &Mark) -> Result<Command, SpawnError> {
         let mut command = Command::new(self.absolute_program());
         command.args(&self.args);

@@ -65,7 +65,7 @@ pub use log::{LogError, LogOptions, LogPaths};
 pub use memory::{Peer, PeerSignal, memory, memory_with};
 pub use output::Output;
 pub use registry::{Leftover, RegistryError, end_leftovers, leftovers};
-pub use secrets::{SecretError, Secrets};
+pub use secrets::{SecretError, Secrets, looks_secret};
 pub use stderr::{Stderr, StderrText};
 pub use tree::{ProcessId, adopt_orphans};
 pub use version::{Capabilities, ProbeCache, ProbeError, Version};

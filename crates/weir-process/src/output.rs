@@ -40,6 +40,8 @@ pub struct Output {
     /// Whether all complete lines were taken since the last chunk.
     drained: bool,
     ended: bool,
+    /// How many bytes the last chunk had.
+    chunk: usize,
     bytes: u64,
     since_pause: usize,
     log: LogWriter,
@@ -54,6 +56,7 @@ impl Output {
             in_line: false,
             drained: true,
             ended: false,
+            chunk: 0,
             bytes: 0,
             since_pause: 0,
             log,
@@ -86,6 +89,7 @@ impl Output {
         let (count, in_line) = (chunk.len(), chunk.last().is_some_and(|&last| last != b'\n'));
         // The log comes first: nobody can have seen what is not in it.
         let logged = if count > 0 { self.log.write(chunk) } else { Ok(()) };
+        self.chunk = count;
         if count > 0 {
             framer.filled(count);
             self.in_line = in_line;
@@ -110,6 +114,11 @@ impl Output {
             return Poll::Ready(self.log.finish().map(|()| false));
         }
         Poll::Ready(logged.map(|()| true))
+    }
+
+    /// What was read last, byte for byte, until the first line of it is taken.
+    pub fn chunk(&self) -> &[u8] {
+        self.framer.as_ref().map_or(&[], |framer| framer.newest(self.chunk))
     }
 
     /// The next complete line of what was read. After the end of the stream also what stands after the last line

@@ -93,6 +93,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_child_that_takes_its_time_is_reaped_all_the_same() {
+        #[expect(clippy::disallowed_methods, reason = "a child that is not ours is what this is about")]
         let mut command = tokio::process::Command::new("/bin/cat");
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();

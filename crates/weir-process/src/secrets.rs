@@ -102,7 +102,7 @@ impl fmt::Debug for Secrets {
 }
 
 /// Whether a variable of this name is likely to hold a secret.
-pub(crate) fn looks_secret(name: &str) -> bool {
+pub fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"]
         .iter()

@@ -98,6 +98,12 @@ impl Framer {
         self.end = self.buffer.len().min(self.end.saturating_add(count));
     }
 
+    /// The last `count` bytes that came, if no line was taken since.
+    pub fn newest(&self, count: usize) -> &[u8] {
+        let from = self.end.saturating_sub(count);
+        self.buffer.get(from..self.end).unwrap_or_default()
+    }
+
     /// Takes bytes from elsewhere, at the price of a copy.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {

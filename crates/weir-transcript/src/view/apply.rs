@@ -52,7 +52,13 @@ impl View {
                     }
                 }
             }
-            Change::TurnAdded(turn) => self.turns.push(Turn::clone(turn)),
+            Change::TurnAdded(turn) => {
+                // Exactly, because most conversations are short and turns are large.
+                if self.turns.len() == self.turns.capacity() {
+                    self.turns.reserve_exact(self.turns.len().max(1));
+                }
+                self.turns.push(Turn::clone(turn));
+            }
             Change::TurnReplaced(turn) => {
                 if let Some(place) = self.turns.iter_mut().rfind(|place| place.id == turn.id) {
                     place.clone_from(turn);

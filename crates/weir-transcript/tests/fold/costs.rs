@@ -62,7 +62,10 @@ fn an_unknown_cost_is_unknown_and_not_zero() {
 #[test]
 fn a_resumed_process_that_carries_the_total_on_is_charged_the_difference() {
     let mut talk = Conversation::new();
-    talk.init().json(&old_result(1.0, 400, 400)).exits(Some(0), None, "").host(&HostEvent::ProcessStarted { resumes: None });
+    talk.init()
+        .json(&old_result(1.0, 400, 400))
+        .exits(Some(0), None, "")
+        .host(&HostEvent::ProcessStarted { resumes: None });
     talk.init().json(&old_result(1.5, 600, 200));
     assert_eq!(costs(&talk), [Some(1.0), Some(0.5)]);
 }
@@ -70,7 +73,10 @@ fn a_resumed_process_that_carries_the_total_on_is_charged_the_difference() {
 #[test]
 fn a_resumed_process_that_starts_at_zero_is_charged_all() {
     let mut talk = Conversation::new();
-    talk.init().json(&old_result(1.0, 400, 400)).exits(Some(0), None, "").host(&HostEvent::ProcessStarted { resumes: None });
+    talk.init()
+        .json(&old_result(1.0, 400, 400))
+        .exits(Some(0), None, "")
+        .host(&HostEvent::ProcessStarted { resumes: None });
     talk.init().json(&old_result(1.5, 600, 600));
     assert_eq!(costs(&talk), [Some(1.0), Some(1.5)]);
 }
@@ -107,7 +113,11 @@ fn absurd_numbers_do_no_harm() {
         })
     };
     talk.init().json(&old_result(0.0, 0, 0)).init().json(&absurd(1e300)).exits(Some(0), None, "");
-    talk.host(&HostEvent::ProcessStarted { resumes: None }).init().json(&absurd(1e300)).init().json(&absurd(1e308));
+    talk.host(&HostEvent::ProcessStarted { resumes: None })
+        .init()
+        .json(&absurd(1e300))
+        .init()
+        .json(&absurd(1e308));
     let through_json: weir_transcript::View =
         serde_json::from_str(&serde_json::to_string(talk.view()).unwrap()).unwrap();
     assert_eq!(&through_json, talk.view());

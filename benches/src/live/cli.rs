@@ -1,0 +1,105 @@
+//! A stand-in for the CLI that does nothing but what is measured.
+//!
+//! It answers the handshake, and each message says what to play: `ticks COUNT MICROSECONDS`, `stream WORKLOAD SIZE`,
+//! `line BYTES` or `nothing`.
+
+use std::io::{BufRead as _, Write};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+use crate::workload;
+
+const SESSION: &str = "6492f1a6-8f20-4999-a476-fc84fb36debb";
+
+/// Nanoseconds on a clock that all processes share.
+pub(crate) fn nanoseconds() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Plays the CLI on the standard streams.
+pub(crate) fn play() -> anyhow::Result<()> {
+    let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), 1 << 20);
+    let mut stdout = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let line: Value = serde_json::from_str(&line?).context("a line is JSON")?;
+        match line.pointer("/type").and_then(Value::as_str) {
+            Some("control_request") => {
+                let response =
+                    json!({"subtype": "success", "request_id": line.pointer("/request_id"), "response": {}});
+                say(&mut stdout, &json!({"type": "control_response", "response": response}))?;
+            }
+            Some("user") => turn(&mut stdout, &line)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn say(out: &mut impl Write, line: &Value) -> std::io::Result<()> {
+    let mut text = line.to_string();
+    text.push('\n');
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn turn(out: &mut impl Write, message: &Value) -> anyhow::Result<()> {
+    let words = message.pointer("/message/content").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let words: Vec<&str> = words.split(' ').collect();
+    say(
+        out,
+        &json!({"type": "system", "subtype": "init", "session_id": SESSION, "model": "m", "tools": []}),
+    )?;
+    match words.as_slice() {
+        ["ticks", count, pause] => ticks(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
+        ["stream", name, size] => {
+            out.flush()?;
+            workload::write(name.parse()?, size.parse()?)?;
+        }
+        ["line", bytes] => line(out, bytes.parse()?)?,
+        _ => {}
+    }
+    let result = json!({"type": "result", "subtype": "success", "is_error": false, "result": "done", "num_turns": 1,
+        "session_id": SESSION, "total_cost_usd": 0.0, "usage": {}, "modelUsage": {}, "permission_denials": [],
+        "user_message_uuids": [message.pointer("/uuid")], "duration_ms": 1, "duration_api_ms": 1});
+    say(out, &result)?;
+    Ok(())
+}
+
+/// Pieces of text at a steady pace, each with the time at which it was written.
+fn ticks(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()> {
+    let event = |event: Value| {
+        json!({"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": null,
+            "uuid": "1af470ea-792e-428b-ad6e-ddaa4e85b0d6"})
+    };
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m"});
+    say(out, &event(json!({"type": "message_start", "message": message})))?;
+    let block = json!({"type": "text", "text": ""});
+    say(out, &event(json!({"type": "content_block_start", "index": 0, "content_block": block})))?;
+    for _ in 0..count {
+        if !pause.is_zero() {
+            pause_for(pause);
+        }
+        let delta = json!({"type": "text_delta", "text": format!("{} ", nanoseconds())});
+        say(out, &event(json!({"type": "content_block_delta", "index": 0, "delta": delta})))?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a steady pace is what is wanted here")]
+fn pause_for(pause: Duration) {
+    std::thread::sleep(pause);
+}
+
+/// One line of so many bytes: a tool's result.
+fn line(out: &mut impl Write, bytes: usize) -> anyhow::Result<()> {
+    let block = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": "x".repeat(bytes)});
+    say(
+        out,
+        &json!({"type": "user", "message": {"role": "user", "content": [block]}, "session_id": SESSION}),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! From options to the CLI's arguments. Pure.
+
+use std::ffi::OsString;
+
+use weir_wire::SessionId;
+
+use crate::machine::Spawn;
+use crate::options::{Conversation, SessionOptions};
+
+/// The flags that Weir passes, each of which a check finds in the CLI's own help.
+pub const FLAGS: &[&str] = &[
+    "--print",
+    "--verbose",
+    "--input-format",
+    "--output-format",
+    "--include-partial-messages",
+    "--permission-prompt-tool",
+    "--model",
+    "--fallback-model",
+    "--system-prompt",
+    "--append-system-prompt",
+    "--allowedTools",
+    "--disallowedTools",
+    "--permission-mode",
+    "--add-dir",
+    "--max-turns",
+    "--max-budget-usd",
+    "--resume",
+    "--continue",
+    "--fork-session",
+    "--session-id",
+    "--no-session-persistence",
+    "--forward-subagent-text",
+];
+
+/// The arguments of a process. `supports` says whether the CLI has a flag.
+pub(crate) fn arguments(
+    options: &SessionOptions,
+    spawn: &Spawn,
+    new_id: Option<&SessionId>,
+    supports: &dyn Fn(&str) -> bool,
+) -> Vec<OsString> {
+    let mut args = Arguments { list: options.leading_args.clone(), supports };
+    args.flag("--print");
+    args.flag("--verbose");
+    args.value("--input-format", "stream-json");
+    args.value("--output-format", "stream-json");
+    if options.partial_messages {
+        args.if_supported("--include-partial-messages");
+    }
+    if options.handler.is_some() {
+        args.value("--permission-prompt-tool", "stdio");
+    }
+    args.option("--model", options.model.as_deref());
+    args.option("--fallback-model", options.fallback_model.as_deref());
+    args.option("--system-prompt", options.system_prompt.as_deref());
+    args.option("--append-system-prompt", options.append_system_prompt.as_deref());
+    args.option("--permission-mode", options.permission_mode.as_deref());
+    args.list("--allowedTools", &options.allowed_tools);
+    args.list("--disallowedTools", &options.disallowed_tools);
+    for directory in &options.add_dirs {
+        args.value("--add-dir", directory);
+    }
+    args.option("--max-turns", options.max_turns.map(|turns| turns.to_string()).as_deref());
+    if let Some(limit) = options.max_cost_usd.filter(|_| supports("--max-budget-usd")) {
+        args.value("--max-budget-usd", limit.to_string());
+    }
+    conversation(&mut args, options, spawn, new_id);
+    if !options.persistence {
+        args.if_supported("--no-session-persistence");
+    }
+    if options.subagent_text {
+        args.if_supported("--forward-subagent-text");
+    }
+    let mut list = args.list;
+    list.extend(options.extra_args.iter().cloned());
+    list
+}
+
+fn conversation(
+    args: &mut Arguments<'_>,
+    options: &SessionOptions,
+    spawn: &Spawn,
+    new_id: Option<&SessionId>,
+) {
+    match (&spawn.resume, new_id) {
+        (Some(id), _) => {
+            args.value("--resume", id.as_str());
+            if spawn.fork {
+                args.flag("--fork-session");
+            }
+        }
+        (None, _) if options.conversation == Conversation::Continue => args.flag("--continue"),
+        (None, Some(id)) if (args.supports)("--session-id") => args.value("--session-id", id.as_str()),
+        (None, _) => {}
+    }
+}
+
+struct Arguments<'a> {
+    list: Vec<OsString>,
+    supports: &'a dyn Fn(&str) -> bool,
+}
+
+impl Arguments<'_> {
+    fn flag(&mut self, name: &str) {
+        self.list.push(name.into());
+    }
+
+    fn if_supported(&mut self, name: &str) {
+        if (self.supports)(name) {
+            self.flag(name);
+        }
+    }
+
+    /// In one argument, so that a value which begins with a dash is not taken for a flag.
+    fn value(&mut self, name: &str, value: impl Into<OsString>) {
+        let mut argument = OsString::from(name);
+        argument.push("=");
+        argument.push(value.into());
+        self.list.push(argument);
+    }
+
+    fn option(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.value(name, value);
+        }
+    }
+
+    fn list(&mut self, name: &str, values: &[String]) {
+        if !values.is_empty() {
+            self.value(name, values.join(","));
+        }
+    }
+}

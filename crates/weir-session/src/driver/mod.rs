@@ -1,0 +1,394 @@
+//! The thin shell around the machine: it selects, calls and acts, and decides nothing.
+//!
+//! One task for each session. It reads whatever the CLI has written in one go, hands the lines to the machine
+//! one by one, and does what the machine wants done. Nobody can make it wait: callers are told by channels that
+//! never block, followers have queues that overflow, handlers run in tasks of their own.
+
+mod ending;
+mod launcher;
+mod perform;
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use weir_process::{Handle, Input, LogPaths, Output, Process, Stderr, StopOptions};
+use weir_transcript::{Change, View};
+use weir_wire::{Decoder, MessageId, RequestId};
+
+use crate::ask::Decision;
+use crate::error::SessionError;
+use crate::feed::{Feed, Updates};
+use crate::handler::Handler;
+use crate::machine::{Command, Event, Machine, Now, Reply, Ticket, TurnEnd};
+use crate::observer::Observer;
+use crate::status::Glance;
+pub(crate) use launcher::Launcher;
+
+/// What a caller waits for.
+pub(crate) type ReplySender = oneshot::Sender<Result<Reply, SessionError>>;
+/// What somebody who sent a message waits for.
+pub(crate) type TurnSender = oneshot::Sender<Result<Arc<TurnEnd>, SessionError>>;
+
+/// What callers send to the driver. Boxed, because channels keep room for many.
+pub(crate) enum Call {
+    /// A command, made once its ticket is known.
+    Command(Box<dyn FnOnce(Ticket) -> Command + Send>, ReplySender),
+    /// A command that sends a message, and who waits for its answer.
+    Send(Box<dyn FnOnce(Ticket) -> Command + Send>, ReplySender, MessageId, TurnSender),
+    /// Somebody wants to follow.
+    Follow(oneshot::Sender<Updates>),
+    /// Somebody wants to see the view.
+    View(oneshot::Sender<Box<View>>),
+    /// Somebody else decides and watches from now on.
+    Adopt(Option<Arc<dyn Handler>>, Option<Box<dyn Observer>>),
+    /// Somebody wants to know about the process.
+    Facts(oneshot::Sender<Facts>),
+}
+
+/// What is known of the process at the moment.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Facts {
+    /// The CLI's process id, while it runs.
+    pub pid: Option<u32>,
+    /// Its raw logs, or those of the last process.
+    pub logs: Option<LogPaths>,
+    /// What the CLI said of itself at the start: commands, models, account.
+    pub introduction: serde_json::Value,
+    /// How many processes were started so far.
+    pub processes: u64,
+}
+
+/// The driver of one session.
+pub(crate) struct Driver {
+    machine: Machine,
+    decoder: Decoder,
+    /// Taken out while it starts a process.
+    launcher: Option<Launcher>,
+    stop: StopOptions,
+    starting: Option<Starting>,
+    /// Whether the process is to be ended.
+    must_end: bool,
+    /// Whether there was something to do when we last looked.
+    was_occupied: bool,
+    /// The streams of the process, while there is one.
+    streams: Option<Streams>,
+    /// The process itself; taken out while it is being ended.
+    handle: Option<Handle>,
+    facts: Facts,
+    calls: mpsc::Receiver<Box<Call>>,
+    /// Whether anybody holds the session.
+    is_held: bool,
+    next_ticket: u64,
+    tickets: HashMap<Ticket, ReplySender>,
+    /// Who waits for the answer to a message that is not accepted yet.
+    applicants: HashMap<Ticket, (MessageId, TurnSender)>,
+    waiters: HashMap<MessageId, TurnSender>,
+    handler: Option<Arc<dyn Handler>>,
+    deciding: JoinSet<Decision>,
+    /// Which request each running handler decides.
+    asked: HashMap<tokio::task::Id, (RequestId, AbortHandle)>,
+    outlet: Outlet,
+    glance: Arc<Glance>,
+}
+
+/// A process that is being started.
+type Starting = Pin<Box<dyn Future<Output = (Launcher, Result<Process, SessionError>)> + Send>>;
+
+/// The streams of a process.
+struct Streams {
+    output: Output,
+    input: Input,
+    /// None once it has ended, or where nobody listens.
+    stderr: Option<Stderr>,
+}
+
+/// Where changes go.
+struct Outlet {
+    observer: Option<Box<dyn Observer>>,
+    feed: Feed,
+}
+
+impl Outlet {
+    fn change(&mut self, view: &View, change: &Change<'_>) {
+        if let Some(observer) = &mut self.observer {
+            observer.change(view, change);
+        }
+        if self.feed.is_followed() {
+            self.feed.change(change);
+        }
+    }
+
+    fn pause(&mut self, view: &View) {
+        if let Some(observer) = &mut self.observer {
+            observer.pause();
+        }
+        self.feed.publish(view);
+    }
+}
+
+/// What woke the driver.
+enum Woken {
+    Call(Option<Box<Call>>),
+    Output(std::io::Result<bool>),
+    Flushed(std::io::Result<()>),
+    Stderr(Option<weir_process::StderrText>),
+    Started(Box<(Launcher, Result<Process, SessionError>)>),
+    Exited,
+    Decided(tokio::task::Id, Decision),
+    Time,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        machine: Machine,
+        launcher: Launcher,
+        calls: mpsc::Receiver<Box<Call>>,
+        handler: Option<Arc<dyn Handler>>,
+        observer: Option<Box<dyn Observer>>,
+        glance: Arc<Glance>,
+    ) -> Self {
+        Self {
+            glance,
+            machine,
+            decoder: Decoder::new(),
+            stop: launcher.stop_options(),
+            launcher: Some(launcher),
+            starting: None,
+            must_end: false,
+            was_occupied: false,
+            streams: None,
+            handle: None,
+            facts: Facts::default(),
+            calls,
+            is_held: true,
+            next_ticket: 0,
+            tickets: HashMap::new(),
+            applicants: HashMap::new(),
+            waiters: HashMap::new(),
+            handler,
+            deciding: JoinSet::new(),
+            asked: HashMap::new(),
+            outlet: Outlet { observer, feed: Feed::default() },
+        }
+    }
+
+    /// Runs until the session is over. Boxed, so that the task of a session is small: it would hold the driver
+    /// twice otherwise.
+    pub(crate) async fn run(mut self: Box<Self>) {
+        while !self.machine.is_over() {
+            self.perform();
+            if self.must_end && self.handle.is_some() {
+                self.end_process().await;
+                continue;
+            }
+            self.outlet.pause(self.machine.view());
+            self.rest();
+            if self.machine.is_over() {
+                break;
+            }
+            let woken = self.wait().await;
+            self.woken(woken);
+        }
+        self.outlet.pause(self.machine.view());
+        // Whoever came too late hears that it is over.
+        self.calls.close();
+        while let Ok(call) = self.calls.try_recv() {
+            self.call(*call);
+        }
+        self.perform();
+    }
+
+    /// Gives back what is not needed while there is nothing to do.
+    fn rest(&mut self) {
+        let is_occupied = self.machine.is_occupied();
+        if self.was_occupied && !is_occupied {
+            self.decoder.rest();
+            self.tickets.shrink_to_fit();
+            self.applicants.shrink_to_fit();
+            self.waiters.shrink_to_fit();
+            self.asked.shrink_to_fit();
+        }
+        self.was_occupied = is_occupied;
+    }
+
+    async fn wait(&mut self) -> Woken {
+        let deadline = self.machine.deadline().map(Instant::from_std);
+        let sleep = async move {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let (Some(Streams { output, input, stderr }), Some(handle)) = (&mut self.streams, &mut self.handle)
+        else {
+            return tokio::select! {
+                started = started(&mut self.starting) => Woken::Started(Box::new(started)),
+                call = self.calls.recv(), if self.is_held => Woken::Call(call),
+                () = sleep => Woken::Time,
+            };
+        };
+        let is_open = !output.is_ended();
+        let wants_flush = input.wants_flush();
+        let is_deciding = !self.deciding.is_empty();
+        tokio::select! {
+            // In no fixed order: a CLI that never stops writing must not keep callers waiting, nor they it.
+            filled = output.fill(), if is_open => Woken::Output(filled),
+            Some(decided) = self.deciding.join_next_with_id(), if is_deciding => decided_by(decided),
+            flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
+            call = self.calls.recv(), if self.is_held => Woken::Call(call),
+            text = next_text(stderr.as_mut()) => Woken::Stderr(text),
+            _ = handle.wait() => Woken::Exited,
+            () = sleep => Woken::Time,
+        }
+    }
+
+    fn decided(&mut self, task: tokio::task::Id, decision: Decision) {
+        if let Some((request, _)) = self.asked.remove(&task) {
+            self.tell(Event::Decided { request, decision });
+        }
+    }
+
+    fn woken(&mut self, woken: Woken) {
+        match woken {
+            Woken::Output(Ok(true)) => {
+                self.bytes();
+                self.lines();
+            }
+            Woken::Output(Ok(false) | Err(_)) | Woken::Exited => {
+                self.lines();
+                self.must_end = true;
+            }
+            Woken::Call(Some(call)) => self.call(*call),
+            // Nobody holds the session any more.
+            Woken::Call(None) => {
+                self.is_held = false;
+                self.tell(Event::Command(Command::Stop { ticket: Ticket(0) }));
+            }
+            Woken::Started(started) => {
+                let (launcher, result) = *started;
+                self.launcher = Some(launcher);
+                self.starting = None;
+                self.started(result);
+            }
+            Woken::Flushed(Ok(())) => {}
+            // The CLI does not read any more: it is ending, or has to be.
+            Woken::Flushed(Err(_)) => self.must_end = true,
+            Woken::Stderr(Some(text)) => {
+                let event = weir_transcript::HostEvent::Stderr { text: text.text };
+                if let Some(observer) = &mut self.outlet.observer {
+                    observer.host(&event);
+                }
+            }
+            Woken::Stderr(None) => {
+                if let Some(streams) = &mut self.streams {
+                    streams.stderr = None;
+                }
+            }
+            Woken::Decided(task, decision) => self.decided(task, decision),
+            Woken::Time => self.tell(Event::Tick),
+        }
+    }
+
+    /// Shows what was read to those who want every byte.
+    fn bytes(&mut self) {
+        if let (Some(streams), Some(observer)) = (&self.streams, &mut self.outlet.observer) {
+            observer.bytes(streams.output.chunk());
+        }
+    }
+
+    /// Hands every line that was read to the machine.
+    fn lines(&mut self) {
+        let Some(streams) = &mut self.streams else { return };
+        // One look at the clock for all: they came together.
+        let now = now();
+        while let Some(frame) = streams.output.next_frame() {
+            let line = self.decoder.decode_frame(frame);
+            if let Some(observer) = &mut self.outlet.observer {
+                observer.line(&line);
+            }
+            let outlet = &mut self.outlet;
+            self.machine.handle(now, Event::Line(&line), &mut |view, change| outlet.change(view, change));
+        }
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        let outlet = &mut self.outlet;
+        self.machine.handle(now(), event, &mut |view, change| outlet.change(view, change));
+    }
+
+    fn call(&mut self, call: Call) {
+        match call {
+            Call::Command(command, reply) => {
+                let ticket = self.ticket(reply);
+                self.tell(Event::Command(command(ticket)));
+            }
+            Call::Send(command, reply, message, waiter) => {
+                let ticket = self.ticket(reply);
+                self.applicants.insert(ticket, (message, waiter));
+                self.tell(Event::Command(command(ticket)));
+            }
+            // Whoever asked may have gone; that is their business.
+            Call::Follow(reply) => drop(reply.send(self.outlet.feed.follow(self.machine.view()))),
+            Call::View(reply) => drop(reply.send(Box::new(self.machine.view().clone()))),
+            Call::Adopt(handler, observer) => {
+                self.handler = handler;
+                self.outlet.observer = observer;
+            }
+            Call::Facts(reply) => {
+                let mut facts = self.facts.clone();
+                facts.introduction = self.machine.introduction().clone();
+                drop(reply.send(facts));
+            }
+        }
+    }
+
+    /// Lets others see what it is doing. Before anybody is told anything, so that they see at least that.
+    fn show(&self) {
+        self.glance.set(self.machine.has_process(), self.machine.is_occupied(), self.facts.pid);
+        if let Some(id) = &self.machine.view().session.id {
+            self.glance.set_session_id(id);
+        }
+    }
+
+    fn ticket(&mut self, reply: ReplySender) -> Ticket {
+        self.next_ticket += 1;
+        let ticket = Ticket(self.next_ticket);
+        self.tickets.insert(ticket, reply);
+        ticket
+    }
+}
+
+async fn started(starting: &mut Option<Starting>) -> (Launcher, Result<Process, SessionError>) {
+    match starting {
+        Some(starting) => starting.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_text(stderr: Option<&mut Stderr>) -> Option<weir_process::StderrText> {
+    match stderr {
+        Some(stderr) => stderr.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn decided_by(decided: Result<(tokio::task::Id, Decision), tokio::task::JoinError>) -> Woken {
+    match decided {
+        Ok((task, decision)) => Woken::Decided(task, decision),
+        // One that was withdrawn is no longer listed, so this is for one that panicked.
+        Err(error) => Woken::Decided(error.id(), Decision::deny("The host failed while it decided.")),
+    }
+}
+
+fn now() -> Now {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let unix_ms = i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX);
+    // Tokio's clock, so that tests can stop it.
+    Now { instant: Instant::now().into_std(), unix_ms }
+}

@@ -1,0 +1,174 @@
+//! Who decides what the CLI asks.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::ask::{Ask, Decision, PermissionRequest};
+
+/// A decision that is being made.
+pub type Deciding<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
+
+/// Decides what the CLI asks: permissions, questions, hooks, messages for MCP servers.
+///
+/// It is called in a task of its own, so it may take its time and the session goes on meanwhile. If it panics,
+/// or the limit for answers passes, the request is denied. If the CLI withdraws the request, the future is
+/// dropped.
+///
+/// Functions are handlers, too:
+///
+/// ```
+/// use weir_session::{Ask, Decision, Handler};
+///
+/// fn takes(_: impl Handler) {}
+/// takes(|ask: Ask| async move {
+///     match ask {
+///         Ask::Permission(ask) if ask.tool_name == "Read" => Decision::allow(),
+///         _ => Decision::deny("only reading is allowed"),
+///     }
+/// });
+/// ```
+pub trait Handler: Send + Sync + 'static {
+    /// Decides.
+    fn decide(&self, ask: Ask) -> Deciding<'_>;
+}
+
+impl<F, D> Handler for F
+where
+    F: Fn(Ask) -> D + Send + Sync + 'static,
+    D: Future<Output = Decision> + Send + 'static,
+{
+    fn decide(&self, ask: Ask) -> Deciding<'_> {
+        Box::pin(self(ask))
+    }
+}
+
+impl Handler for Arc<dyn Handler> {
+    fn decide(&self, ask: Ask) -> Deciding<'_> {
+        (**self).decide(ask)
+    }
+}
+
+/// Denies everything.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DenyAll;
+
+impl Handler for DenyAll {
+    fn decide(&self, ask: Ask) -> Deciding<'_> {
+        Box::pin(std::future::ready(denied(&ask)))
+    }
+}
+
+/// Leaves everything to whoever calls `Session::answer`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LeaveOpen;
+
+impl Handler for LeaveOpen {
+    fn decide(&self, ask: Ask) -> Deciding<'_> {
+        let decision = if ask.is_for_a_person() { Decision::LeaveOpen } else { denied(&ask) };
+        Box::pin(std::future::ready(decision))
+    }
+}
+
+/// Allows some tools by name and leaves the rest to another handler.
+#[derive(Debug, Clone)]
+pub struct AllowTools<H = DenyAll> {
+    tools: Vec<String>,
+    otherwise: H,
+}
+
+impl AllowTools {
+    /// Allows these tools and denies the rest.
+    pub fn new<T: Into<String>>(tools: impl IntoIterator<Item = T>) -> Self {
+        Self { tools: tools.into_iter().map(Into::into).collect(), otherwise: DenyAll }
+    }
+
+    /// Allows the tools that change files in the workspace, as the permission mode `acceptEdits` does.
+    pub fn edits() -> Self {
+        Self::new(["Edit", "MultiEdit", "Write", "NotebookEdit"])
+    }
+}
+
+impl<H> AllowTools<H> {
+    /// Leaves the rest to this handler.
+    pub fn or<N: Handler>(self, otherwise: N) -> AllowTools<N> {
+        AllowTools { tools: self.tools, otherwise }
+    }
+}
+
+impl<H: Handler> Handler for AllowTools<H> {
+    fn decide(&self, ask: Ask) -> Deciding<'_> {
+        match &ask {
+            Ask::Permission(PermissionRequest { tool_name, blocked_path: None, .. })
+                if self.tools.iter().any(|tool| tool == tool_name) =>
+            {
+                Box::pin(std::future::ready(Decision::allow()))
+            }
+            _ => self.otherwise.decide(ask),
+        }
+    }
+}
+
+/// Passes requests on to whoever holds the other end of a channel.
+#[derive(Debug, Clone)]
+pub struct AskChannel {
+    sender: mpsc::Sender<OpenQuestion>,
+}
+
+/// A request that waits for [`OpenQuestion::answer`]. Dropping it denies.
+#[derive(Debug)]
+pub struct OpenQuestion {
+    /// What is asked.
+    pub ask: Ask,
+    reply: oneshot::Sender<Decision>,
+}
+
+impl OpenQuestion {
+    /// Answers. `false` if the CLI no longer wants to know.
+    pub fn answer(self, decision: Decision) -> bool {
+        self.reply.send(decision).is_ok()
+    }
+
+    /// Waits until nobody wants the answer any more. Cancel safe.
+    pub async fn withdrawn(&mut self) {
+        self.reply.closed().await;
+    }
+}
+
+impl AskChannel {
+    /// A handler, and where its requests come out.
+    pub fn new() -> (Self, mpsc::Receiver<OpenQuestion>) {
+        let (sender, receiver) = mpsc::channel(16);
+        (Self { sender }, receiver)
+    }
+}
+
+impl Handler for AskChannel {
+    fn decide(&self, ask: Ask) -> Deciding<'_> {
+        Box::pin(async move {
+            let nobody = denied(&ask);
+            let (reply, decision) = oneshot::channel();
+            if self.sender.send(OpenQuestion { ask, reply }).await.is_err() {
+                return nobody;
+            }
+            decision.await.unwrap_or(nobody)
+        })
+    }
+}
+
+/// The answer where nobody is there to give one.
+pub(crate) fn denied(ask: &Ask) -> Decision {
+    match ask {
+        Ask::Permission(ask) => {
+            Decision::deny(format!("{} is not allowed here, and nobody is there to ask.", ask.tool_name))
+        }
+        Ask::Question(_) => Decision::deny("Nobody is there to answer. Go on with what you know."),
+        // A hook without an opinion.
+        Ask::Hook(_) => Decision::Value(Value::Object(serde_json::Map::new())),
+        Ask::Mcp(ask) => Decision::Error(format!("there is no MCP server {} here", ask.server)),
+        Ask::Elicitation(_) => Decision::deny("declined"),
+    }
+}

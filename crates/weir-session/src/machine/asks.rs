@@ -1,0 +1,224 @@
+//! What the CLI asks of us. Every request gets exactly one answer: the first.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use serde_json::Value;
+use weir_transcript::{HostEvent, RequestAnswer, Sink};
+use weir_wire::{ControlRequest, ControlRequestMessage, HostAnswer, Outgoing, RawJson, RequestId};
+
+use super::Machine;
+use super::action::{Action, Reply};
+use super::event::{Now, Ticket};
+use crate::ask::{Ask, Decision};
+use crate::error::SessionError;
+
+/// Answered requests that are remembered, so that a late answer hears who was first.
+const REMEMBERED: usize = 32;
+
+/// Requests of the CLI.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    open: Vec<OpenAsk>,
+    answered: VecDeque<(RequestId, Option<String>)>,
+    /// What the CLI said of itself at the start.
+    introduction: Value,
+}
+
+#[derive(Debug)]
+struct OpenAsk {
+    ask: Ask,
+    deadline: Option<Instant>,
+}
+
+impl Asks {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.open.iter().filter_map(|open| open.deadline).min()
+    }
+
+    pub(super) fn is_a_person_asked(&self) -> bool {
+        self.open.iter().any(|open| open.ask.is_for_a_person())
+    }
+
+    pub(super) fn set_introduction(&mut self, answer: Value) {
+        self.introduction = answer;
+    }
+
+    fn take(&mut self, id: &RequestId) -> Option<Ask> {
+        let place = self.open.iter().position(|open| open.ask.id() == id)?;
+        Some(self.open.swap_remove(place).ask)
+    }
+}
+
+impl Machine {
+    /// What the CLI said of itself at the start: commands, models, account.
+    pub fn introduction(&self) -> &Value {
+        &self.asks.introduction
+    }
+
+    /// The requests that wait for an answer.
+    pub fn open_asks(&self) -> impl Iterator<Item = &Ask> {
+        self.asks.open.iter().map(|open| &open.ask)
+    }
+
+    pub(super) fn asked(&mut self, now: Now, message: &ControlRequestMessage<'_>) {
+        let id = message.request_id.to_id();
+        if id.as_str().is_empty() || self.asks.open.iter().any(|open| *open.ask.id() == id) {
+            return;
+        }
+        let Some(ask) = Ask::read(message) else {
+            let subtype = match &message.request {
+                ControlRequest::Unknown { subtype: Some(subtype), .. } => subtype.to_str().into_owned(),
+                _ => "without a subtype".to_owned(),
+            };
+            let answer = HostAnswer::Error(format!("the host does not know this request: {subtype}"));
+            self.actions.push(Action::Write(Outgoing::Answer { id, answer }));
+            return;
+        };
+        let limit = self.settings.limits.answer.filter(|_| ask.is_for_a_person());
+        self.asks.open.push(OpenAsk { ask: ask.clone(), deadline: limit.map(|limit| now.instant + limit) });
+        self.actions.push(Action::Ask(ask));
+    }
+
+    /// The CLI no longer wants an answer.
+    pub(super) fn withdrawn(&mut self, id: &RequestId) {
+        if self.asks.take(id).is_some() {
+            self.actions.push(Action::Withdraw(id.clone()));
+        }
+    }
+
+    /// What was asked about has gone on without us. Should the CLI wait in spite of that, it must not be for ever.
+    pub(super) fn settled_elsewhere(&mut self, id: &RequestId) {
+        if let Some(ask) = self.asks.take(id) {
+            self.actions.push(Action::Withdraw(id.clone()));
+            let answer = denial(&ask, "This was settled before anybody answered.".to_owned());
+            self.write_answer(id.clone(), answer, None);
+        }
+    }
+
+    /// A handler has decided.
+    pub(super) fn decided(&mut self, id: &RequestId, decision: Decision, sink: &mut Sink<'_>) {
+        let open = self.asks.open.iter().find(|open| open.ask.id() == id);
+        // Only people are waited for.
+        if decision == Decision::LeaveOpen && open.is_some_and(|open| open.ask.is_for_a_person()) {
+            return;
+        }
+        let Some(ask) = self.asks.take(id) else { return };
+        // A handler's answer that does not fit must not leave the CLI waiting.
+        let answer = answer_to(&ask, decision).unwrap_or_else(|reason| denial(&ask, reason));
+        self.give(&ask, answer, None, sink);
+    }
+
+    /// Somebody answers by name.
+    pub(super) fn answer(
+        &mut self,
+        ticket: Ticket,
+        id: &RequestId,
+        decision: Decision,
+        by: Option<String>,
+        sink: &mut Sink<'_>,
+    ) {
+        let place = self.asks.open.iter().position(|open| open.ask.id() == id);
+        let Some(place) = place else {
+            let first = self.asks.answered.iter().find(|(answered, _)| answered == id);
+            let error = match first {
+                Some((_, by)) => SessionError::AlreadyAnswered { by: by.clone() },
+                None => SessionError::NoSuchRequest,
+            };
+            return self.reply(ticket, Err(error));
+        };
+        let Some(ask) = self.asks.open.get(place).map(|open| open.ask.clone()) else { return };
+        match answer_to(&ask, decision) {
+            Err(reason) => self.reply(ticket, Err(SessionError::BadAnswer(reason))),
+            Ok(answer) => {
+                self.asks.open.swap_remove(place);
+                self.actions.push(Action::Withdraw(id.clone()));
+                self.give(&ask, answer, by, sink);
+                self.reply(ticket, Ok(Reply::Done));
+            }
+        }
+    }
+
+    pub(super) fn expire_asks(&mut self, now: Now, sink: &mut Sink<'_>) {
+        let is_late = |open: &mut OpenAsk| open.deadline.is_some_and(|deadline| deadline <= now.instant);
+        let late: Vec<OpenAsk> = self.asks.open.extract_if(.., is_late).collect();
+        for OpenAsk { ask, .. } in late {
+            let id = ask.id().clone();
+            self.actions.push(Action::Withdraw(id.clone()));
+            let event =
+                HostEvent::RequestAnswered { request: id.clone(), answer: RequestAnswer::Expired, by: None };
+            self.record(event, sink);
+            let answer = denial(&ask, "Nobody answered in time, so this was denied.".to_owned());
+            self.write_answer(id, answer, None);
+        }
+    }
+
+    /// The process is gone, and with it everybody who would hear an answer.
+    pub(super) fn forget_asks(&mut self) {
+        for open in std::mem::take(&mut self.asks.open) {
+            self.actions.push(Action::Withdraw(open.ask.id().clone()));
+        }
+    }
+
+    fn give(&mut self, ask: &Ask, answer: HostAnswer, by: Option<String>, sink: &mut Sink<'_>) {
+        let id = ask.id().clone();
+        if ask.is_for_a_person() {
+            let answer = match &answer {
+                HostAnswer::Allow { updated_input, .. } => {
+                    let answers = updated_input.get("answers").cloned();
+                    RequestAnswer::Allow { answers: answers.filter(|_| matches!(ask, Ask::Question(_))) }
+                }
+                HostAnswer::Deny { message, .. } => RequestAnswer::Deny { message: message.clone() },
+                HostAnswer::Error(message) => RequestAnswer::Deny { message: message.clone() },
+                _ => RequestAnswer::Allow { answers: None },
+            };
+            self.record(HostEvent::RequestAnswered { request: id.clone(), answer, by: by.clone() }, sink);
+        }
+        self.write_answer(id, answer, by);
+    }
+
+    fn write_answer(&mut self, id: RequestId, answer: HostAnswer, by: Option<String>) {
+        if self.asks.answered.len() >= REMEMBERED {
+            self.asks.answered.pop_front();
+        }
+        self.asks.answered.push_back((id.clone(), by));
+        self.actions.push(Action::Write(Outgoing::Answer { id, answer }));
+    }
+}
+
+/// A refusal in the form that the request wants.
+fn denial(ask: &Ask, message: String) -> HostAnswer {
+    let decision = Decision::Deny { message, interrupt: false };
+    answer_to(ask, decision).unwrap_or_else(HostAnswer::Error)
+}
+
+/// The answer that a decision makes, or why it makes none.
+fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
+    let refused = |decision: Decision| match decision {
+        Decision::Deny { message, interrupt } => Ok(HostAnswer::Deny { message, interrupt }),
+        Decision::Error(message) => Ok(HostAnswer::Error(message)),
+        _ => Err("this decision does not fit the request".to_owned()),
+    };
+    match (ask, decision) {
+        (Ask::Permission(ask), Decision::Allow { input, remember }) => Ok(HostAnswer::Allow {
+            updated_input: input.unwrap_or_else(|| ask.input.clone()),
+            updated_permissions: remember,
+        }),
+        (Ask::Question(ask), Decision::Answers(answers)) => {
+            let input = ask.input.to_string();
+            let input = RawJson::parse(input.as_bytes()).map_err(|fault| fault.to_string())?;
+            HostAnswer::questions(input, &answers).map_err(|error| error.to_string())
+        }
+        (Ask::Question(_), Decision::Allow { .. }) => {
+            Err("a question needs answers: allowing it would answer nothing".to_owned())
+        }
+        (Ask::Hook(_), Decision::Value(value)) => Ok(HostAnswer::Hook(value)),
+        (Ask::Mcp(_), Decision::Value(value)) => Ok(HostAnswer::Mcp(value)),
+        (Ask::Elicitation(_), Decision::Value(value)) => Ok(HostAnswer::Success(value)),
+        (Ask::Hook(_) | Ask::Mcp(_), Decision::Deny { message, .. }) => Ok(HostAnswer::Error(message)),
+        (Ask::Elicitation(_), Decision::Deny { .. }) => {
+            Ok(HostAnswer::Success(serde_json::json!({"action": "decline"})))
+        }
+        (_, decision) => refused(decision),
+    }
+}

@@ -1,0 +1,179 @@
+//! Our control requests and their answers.
+
+use std::time::Instant;
+
+use serde_json::Value;
+use weir_transcript::{HostEvent, Sink};
+use weir_wire::{ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId};
+
+use super::Machine;
+use super::action::{Action, Reply};
+use super::event::{Now, Ticket};
+use crate::error::SessionError;
+
+/// Our requests that the CLI has not answered.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    pending: Vec<Pending>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Pending {
+    id: RequestId,
+    purpose: Purpose,
+    what: &'static str,
+    /// None where the watchdog sees to it.
+    deadline: Option<Instant>,
+}
+
+/// What an answer is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The handshake.
+    Initialize,
+    /// A caller wants to know.
+    Caller(Ticket),
+    /// A message is to be taken back.
+    Cancel(Ticket, MessageId),
+    /// The answer does not matter.
+    Nobody,
+}
+
+impl Control {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.pending.iter().filter_map(|pending| pending.deadline).min()
+    }
+}
+
+impl Machine {
+    pub(super) fn ask_cli(&mut self, now: Now, purpose: Purpose, request: HostRequest) {
+        self.control.next += 1;
+        let id = RequestId::new(format!("weir-{}", self.control.next));
+        let deadline = match purpose {
+            Purpose::Initialize => None,
+            _ => Some(now.instant + self.settings.limits.control),
+        };
+        self.control.pending.push(Pending { id: id.clone(), purpose, what: name_of(&request), deadline });
+        self.actions.push(Action::Write(Outgoing::Request { id, request }));
+    }
+
+    pub(super) fn request(&mut self, now: Now, ticket: Ticket, request: HostRequest) {
+        if !self.life.is_ready() {
+            return self.reply(ticket, Err(SessionError::NotRunning));
+        }
+        self.ask_cli(now, Purpose::Caller(ticket), request);
+    }
+
+    pub(super) fn interrupt(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
+        if !self.life.is_ready() || !self.is_busy() {
+            return self.reply(ticket, Ok(Reply::NothingRuns));
+        }
+        self.record(HostEvent::Interrupted, sink);
+        self.ask_cli(now, Purpose::Caller(ticket), HostRequest::Interrupt);
+    }
+
+    /// A line of the control protocol. Says whether it was one, or one that ends something.
+    pub(super) fn protocol_line(&mut self, now: Now, message: &Message<'_>, sink: &mut Sink<'_>) -> bool {
+        match message {
+            Message::ControlResponse(message) => self.answered(&message.response, sink),
+            Message::ControlRequest(request) => self.asked(now, request),
+            Message::ControlCancel(cancel) => self.withdrawn(&cancel.request_id.to_id()),
+            Message::CommandLifecycle(_) => self.messages.are_named(),
+            Message::Result(result) if !result.user_message_uuids.is_empty() => self.messages.are_named(),
+            Message::Result(_) | Message::System(_) => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn answered(&mut self, response: &ControlResponse<'_>, sink: &mut Sink<'_>) {
+        let place = self.control.pending.iter().position(|pending| response.request_id == pending.id);
+        // A second answer to the same request, or one that came too late.
+        let Some(place) = place else { return };
+        let pending = self.control.pending.swap_remove(place);
+        if self.control.pending.is_empty() {
+            // Usually there is none, and a session that waits should be small.
+            self.control.pending = Vec::new();
+        }
+        let result = if response.is_success() {
+            Ok(response.response.map(|answer| answer.to_value()).unwrap_or_default())
+        } else {
+            Err(refusal(response, pending.what))
+        };
+        match pending.purpose {
+            // A CLI that does not know the question is there all the same.
+            Purpose::Initialize => {
+                if let Ok(answer) = result {
+                    self.asks.set_introduction(answer);
+                }
+                self.ready();
+            }
+            Purpose::Caller(ticket) => self.reply(ticket, result.map(Reply::Answer)),
+            Purpose::Cancel(ticket, message) => {
+                let cancelled = result.map(|answer| answer.get("cancelled") == Some(&Value::Bool(true)));
+                let reply = match cancelled {
+                    Ok(true) => {
+                        self.message_taken_back(&message, sink);
+                        Ok(Reply::Done)
+                    }
+                    Ok(false) => Err(SessionError::NotCancellable),
+                    Err(error) => Err(error),
+                };
+                self.reply(ticket, reply);
+            }
+            Purpose::Nobody => {}
+        }
+    }
+
+    pub(super) fn expire_requests(&mut self, now: Now) {
+        let after = self.settings.limits.control;
+        let late = |pending: &Pending| pending.deadline.is_some_and(|deadline| deadline <= now.instant);
+        let (late, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.control.pending).into_iter().partition(late);
+        self.control.pending = waiting;
+        for pending in late {
+            self.fail(&pending.purpose, &SessionError::NoAnswer { what: pending.what, after });
+        }
+    }
+
+    pub(super) fn fail_requests(&mut self, error: &SessionError) {
+        for pending in std::mem::take(&mut self.control.pending) {
+            self.fail(&pending.purpose, error);
+        }
+    }
+
+    fn fail(&mut self, purpose: &Purpose, error: &SessionError) {
+        if let Purpose::Caller(ticket) | Purpose::Cancel(ticket, _) = purpose {
+            self.reply(*ticket, Err(error.clone()));
+        }
+    }
+}
+
+fn refusal(response: &ControlResponse<'_>, what: &'static str) -> SessionError {
+    let message = response.error.map(|error| error.to_str().into_owned()).unwrap_or_default();
+    let code = response.source.json().get("error_code").and_then(|code| code.as_text());
+    let is_unknown = code.is_some_and(|code| code == "unsupported_request")
+        || message.starts_with("Unsupported control request");
+    if is_unknown { SessionError::NotSupported { what } } else { SessionError::Refused { message } }
+}
+
+fn name_of(request: &HostRequest) -> &'static str {
+    match request {
+        HostRequest::Initialize(_) => "initialize",
+        HostRequest::Interrupt => "interrupt",
+        HostRequest::SetModel { .. } => "set model",
+        HostRequest::SetPermissionMode { .. } => "set permission mode",
+        HostRequest::McpStatus => "MCP status",
+        HostRequest::ListModels => "list models",
+        HostRequest::GetContextUsage => "context usage",
+        HostRequest::GetSessionCost => "session cost",
+        HostRequest::GetUsage => "usage",
+        HostRequest::RenameSession { .. } => "rename session",
+        HostRequest::RewindFiles { .. } => "rewind files",
+        HostRequest::StopTask { .. } => "stop task",
+        HostRequest::CancelMessage { .. } => "cancel message",
+        HostRequest::EndSession => "end session",
+        _ => "control request",
+    }
+}

@@ -1,0 +1,125 @@
+//! What the machine is told.
+
+use std::time::Instant;
+
+use weir_process::Exit;
+use weir_wire::{HostRequest, Line, MessageId, OutgoingMessage, RequestId};
+
+use crate::ask::Decision;
+use crate::error::SessionError;
+
+/// Names a caller who waits for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// The time, on two clocks: one that never jumps, and one that people read.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// For limits.
+    pub instant: Instant,
+    /// Milliseconds since 1970, for the transcript.
+    pub unix_ms: i64,
+}
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The process that was asked for runs.
+    Started,
+    /// It could not be started.
+    StartFailed(SessionError),
+    /// The CLI wrote a line.
+    Line(&'a Line<'a>),
+    /// Somebody wants something.
+    Command(Command),
+    /// A handler of the host has decided.
+    Decided {
+        /// The request.
+        request: RequestId,
+        /// The decision.
+        decision: Decision,
+    },
+    /// The process has ended and everything that it wrote was read.
+    Exited {
+        /// How.
+        exit: Exit,
+        /// The last that it printed on its standard error.
+        stderr: String,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// Somebody wants something. Each is answered by exactly one `Action::Reply` with its ticket.
+#[derive(Debug)]
+pub enum Command {
+    /// A message for the model. Its uuid must be set.
+    Send {
+        /// Who asks.
+        ticket: Ticket,
+        /// The message.
+        message: Box<OutgoingMessage>,
+        /// Whether it waits for the running turn.
+        mode: SendMode,
+    },
+    /// Take a message back.
+    Cancel {
+        /// Who asks.
+        ticket: Ticket,
+        /// The message.
+        message: MessageId,
+    },
+    /// End the running turn.
+    Interrupt {
+        /// Who asks.
+        ticket: Ticket,
+    },
+    /// Any other control request.
+    Request {
+        /// Who asks.
+        ticket: Ticket,
+        /// What for.
+        request: Box<HostRequest>,
+    },
+    /// Answer a request of the CLI.
+    Answer {
+        /// Who asks.
+        ticket: Ticket,
+        /// The request.
+        request: RequestId,
+        /// The decision.
+        decision: Decision,
+        /// Who decided.
+        by: Option<String>,
+    },
+    /// Start the process now, without waiting for a message.
+    Start {
+        /// Who asks.
+        ticket: Ticket,
+    },
+    /// Tell when nothing runs any more, in the background either.
+    Settle {
+        /// Who asks.
+        ticket: Ticket,
+    },
+    /// End the process but not the session: the next message starts another one.
+    Close {
+        /// Who asks.
+        ticket: Ticket,
+    },
+    /// End everything.
+    Stop {
+        /// Who asks.
+        ticket: Ticket,
+    },
+}
+
+/// What becomes of a message while a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SendMode {
+    /// It waits until the turn has ended, and gets one of its own.
+    #[default]
+    Queue,
+    /// It is written at once: the model sees it at its next step.
+    Steer,
+}

@@ -1,0 +1,275 @@
+//! Our messages: waiting, written, answered.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use weir_transcript::{EntryBody, HostEvent, Sink, Turn, TurnCause, TurnState};
+use weir_wire::{HostRequest, MessageId, Outgoing, OutgoingBlock, OutgoingContent, OutgoingMessage};
+
+use super::Machine;
+use super::action::{Action, Reply, TurnEnd};
+use super::control::Purpose;
+use super::event::{Now, SendMode, Ticket};
+use crate::error::SessionError;
+
+/// Our messages that have not come to their end.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    queued: VecDeque<(OutgoingMessage, SendMode)>,
+    /// Written to the CLI and not answered.
+    written: Vec<Written>,
+    /// Whether this process was sent a message.
+    any_written: bool,
+    /// Why the process ends, while its end is being recorded.
+    end: Option<SessionError>,
+    /// Whether the CLI says which messages it answers, which shows with the first. Without that, a message sent
+    /// into a running turn could not be told from one that waits, so it waits here.
+    are_named: bool,
+}
+
+#[derive(Debug)]
+struct Written {
+    id: MessageId,
+    at: Instant,
+}
+
+impl Messages {
+    pub(super) fn is_any_queued(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
+    pub(super) fn is_any_written(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// Whether the process that runs was sent a message.
+    pub(super) fn was_any_written(&self) -> bool {
+        self.any_written
+    }
+
+    pub(super) fn oldest_written(&self) -> Option<Instant> {
+        self.written.iter().map(|written| written.at).min()
+    }
+
+    pub(super) fn process_ends_with(&mut self, error: SessionError) {
+        self.end = Some(error);
+    }
+
+    /// The CLI has called a message by its name.
+    pub(super) fn are_named(&mut self) {
+        self.are_named = true;
+    }
+
+    pub(super) fn process_is_gone(&mut self) {
+        self.end = None;
+        self.any_written = false;
+    }
+
+    fn is_known(&self, id: &MessageId) -> bool {
+        self.written.iter().any(|written| written.id == *id)
+            || self.queued.iter().any(|(message, _)| message.uuid.as_ref() == Some(id))
+    }
+
+    fn take_written(&mut self, id: &MessageId) -> bool {
+        let before = self.written.len();
+        self.written.retain(|written| written.id != *id);
+        self.written.len() != before
+    }
+}
+
+impl Machine {
+    pub(super) fn send(
+        &mut self,
+        ticket: Ticket,
+        message: OutgoingMessage,
+        mode: SendMode,
+        sink: &mut Sink<'_>,
+    ) {
+        let Some(id) = message.uuid.clone() else {
+            return self.reply(ticket, Err(SessionError::BadAnswer("a message needs an id".into())));
+        };
+        if self.life.is_stopping() || self.life.is_over() {
+            return self.reply(ticket, Err(SessionError::Stopped));
+        }
+        if self.messages.is_known(&id) {
+            let reason = "a message of that id waits for its answer already; give each its own";
+            return self.reply(ticket, Err(SessionError::BadAnswer(reason.into())));
+        }
+        if let Some(error) = self.exhausted() {
+            return self.reply(ticket, Err(error));
+        }
+        let (text, images) = described(&message.content);
+        self.record(HostEvent::MessageQueued { message: id, text, images }, sink);
+        self.messages.queued.push_back((message, mode));
+        self.reply(ticket, Ok(Reply::Accepted));
+    }
+
+    /// Writes what may be written now.
+    pub(super) fn write_messages(&mut self, now: Now, sink: &mut Sink<'_>) {
+        while self.life.takes_messages() {
+            let Some(place) = self.next_to_write() else { return };
+            if self.drops_exhausted_queue(sink) {
+                return;
+            }
+            let Some((mut message, _)) = self.messages.queued.remove(place) else { return };
+            let Some(id) = message.uuid.clone() else { continue };
+            message.session_id.clone_from(&self.view().session.id);
+            self.messages.written.push(Written { id: id.clone(), at: now.instant });
+            self.messages.any_written = true;
+            self.watchdog.heard(now.instant);
+            // Recorded first: what the log does not know was not sent.
+            self.record(HostEvent::MessageSent { message: id }, sink);
+            self.actions.push(Action::Write(Outgoing::User(message)));
+        }
+    }
+
+    /// The message that may be written now. One that waits for its turn does not hold up one that does not.
+    fn next_to_write(&self) -> Option<usize> {
+        if self.is_busy() {
+            let mut queued = self.messages.queued.iter();
+            return queued.position(|(_, mode)| *mode == SendMode::Steer).filter(|_| self.messages.are_named);
+        }
+        let is_used_up = !self.settings.keep_process && self.messages.any_written;
+        (!self.messages.queued.is_empty() && !is_used_up).then_some(0)
+    }
+
+    /// Lets all that waits fail if no more may be spent. Says whether anything did.
+    pub(super) fn drops_exhausted_queue(&mut self, sink: &mut Sink<'_>) -> bool {
+        let Some(error) = self.exhausted().filter(|_| self.messages.is_any_queued()) else { return false };
+        self.drop_queue(&error, sink);
+        true
+    }
+
+    pub(super) fn cancel(&mut self, now: Now, ticket: Ticket, id: &MessageId, sink: &mut Sink<'_>) {
+        let place = self.messages.queued.iter().position(|(message, _)| message.uuid.as_ref() == Some(id));
+        if let Some(place) = place {
+            self.messages.queued.remove(place);
+            self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
+            self.actions.push(Action::MessageEnded(id.clone(), Err(SessionError::Cancelled)));
+            return self.reply(ticket, Ok(Reply::Done));
+        }
+        let is_written = self.messages.written.iter().any(|written| written.id == *id);
+        if !is_written || !self.life.is_ready() {
+            return self.reply(ticket, Err(SessionError::NotCancellable));
+        }
+        if !self.messages.are_named {
+            return self
+                .reply(ticket, Err(SessionError::NotSupported { what: "taking back a sent message" }));
+        }
+        let request = HostRequest::CancelMessage { message: id.clone() };
+        self.ask_cli(now, Purpose::Cancel(ticket, id.clone()), request);
+    }
+
+    /// The CLI answers that it has taken a message back. It may have said so in its stream before.
+    pub(super) fn message_taken_back(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
+        if self.messages.is_known(id) {
+            self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
+            self.message_withdrawn(id);
+        }
+    }
+
+    /// The CLI has taken a message back.
+    pub(super) fn message_withdrawn(&mut self, id: &MessageId) {
+        if self.messages.take_written(id) {
+            self.actions.push(Action::MessageEnded(id.clone(), Err(SessionError::Cancelled)));
+        }
+    }
+
+    /// Messages that were never written fail for this reason.
+    pub(super) fn drop_queue(&mut self, error: &SessionError, sink: &mut Sink<'_>) {
+        for (message, _) in std::mem::take(&mut self.messages.queued) {
+            let Some(id) = message.uuid else { continue };
+            self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
+            self.actions.push(Action::MessageEnded(id, Err(error.clone())));
+        }
+    }
+
+    /// The process is gone: whatever it did with these, nobody will say.
+    pub(super) fn lose_written(&mut self, error: &SessionError) {
+        for written in std::mem::take(&mut self.messages.written) {
+            self.actions.push(Action::MessageEnded(written.id, Err(error.clone())));
+        }
+    }
+
+    pub(super) fn turn_ended(&mut self, turn: Turn) {
+        let text = self.text_of(&turn);
+        let error = match &self.messages.end {
+            // No result came, and none will.
+            Some(end) if turn.result.is_none() => Some(with_text(end, &text)),
+            _ if self.watchdog.has_fired() => self.timed_out(),
+            _ => None,
+        };
+        let is_unasked = turn.messages.is_empty() && matches!(turn.cause, TurnCause::Unasked { .. });
+        let end = Arc::new(TurnEnd {
+            session_id: self.view().session.id.clone(),
+            total_cost_usd: self.view().cost.usd,
+            text,
+            turn,
+        });
+        for id in &end.turn.messages {
+            if self.messages.take_written(id) {
+                let result = error.clone().map_or_else(|| Ok(Arc::clone(&end)), Err);
+                self.actions.push(Action::MessageEnded(id.clone(), result));
+            }
+        }
+        if is_unasked && end.turn.state != TurnState::Empty {
+            self.actions.push(Action::UnaskedTurnEnded(end));
+        }
+    }
+
+    fn timed_out(&self) -> Option<SessionError> {
+        let (phase, after) = self.watchdog.fired()?;
+        Some(SessionError::TimedOut { phase, after, stderr: String::new() })
+    }
+
+    /// The result's text, or what the main agent said in the turn.
+    fn text_of(&self, turn: &Turn) -> String {
+        if let Some(text) = turn.result.as_ref().and_then(|result| result.text.clone()) {
+            return text;
+        }
+        let mut said = String::new();
+        for entry in self.view().entries.iter().filter(|entry| entry.turn == Some(turn.id)) {
+            if let (EntryBody::Text(text), None) = (&entry.body, &entry.parent) {
+                if !said.is_empty() {
+                    said.push_str("\n\n");
+                }
+                said.push_str(&text.text);
+            }
+        }
+        said
+    }
+
+    /// Why no more may be spent.
+    fn exhausted(&self) -> Option<SessionError> {
+        let limit = self.settings.max_cost_usd?;
+        let spent = self.view().cost.usd.unwrap_or(0.0);
+        (spent >= limit).then_some(SessionError::BudgetExhausted { spent, limit })
+    }
+}
+
+fn with_text(error: &SessionError, said: &str) -> SessionError {
+    match error.clone() {
+        SessionError::Died { exit, stderr, .. } => {
+            SessionError::Died { exit, stderr, text: Some(said.to_owned()).filter(|text| !text.is_empty()) }
+        }
+        other => other,
+    }
+}
+
+fn described(content: &OutgoingContent) -> (String, u32) {
+    match content {
+        OutgoingContent::Text(text) => (text.clone(), 0),
+        OutgoingContent::Blocks(blocks) => {
+            let mut images = 0;
+            let mut texts: Vec<&str> = Vec::new();
+            for block in blocks {
+                match block {
+                    OutgoingBlock::Text(text) => texts.push(text),
+                    OutgoingBlock::Image { .. } => images += 1,
+                }
+            }
+            (texts.join("\n"), images)
+        }
+    }
+}

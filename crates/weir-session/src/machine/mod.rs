@@ -1,0 +1,246 @@
+//! The session as a state machine: pure, synchronous, without a clock.
+//!
+//! The driver tells it what happened ([`Event`]) and does what it wants done ([`Action`]). It owns the fold, so
+//! that which message a result answers is decided in one place, from the same lines that everybody sees.
+//!
+//! A conversation outlives its processes: one is started by the first message, may be closed when nothing is to
+//! be done, and is started again with the session's id by the next message.
+
+mod action;
+mod asks;
+mod control;
+mod event;
+mod life;
+mod messages;
+mod settings;
+mod watchdog;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+pub use action::{Action, Reply, Spawn, TurnEnd};
+pub use event::{Command, Event, Now, SendMode, Ticket};
+pub use settings::{Limits, MachineSettings};
+pub use watchdog::Phase;
+
+use weir_transcript::{
+    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Sink, Turn, TurnState, UserEntry, View,
+};
+use weir_wire::{Line, MessageId, RequestId};
+
+/// The session.
+#[derive(Debug)]
+pub struct Machine {
+    settings: MachineSettings,
+    fold: Fold,
+    life: life::Life,
+    messages: messages::Messages,
+    control: control::Control,
+    asks: asks::Asks,
+    watchdog: watchdog::Watchdog,
+    actions: Vec<Action>,
+}
+
+/// What the machine wants to know of the changes that a line makes.
+#[derive(Debug, Default)]
+struct Noticed {
+    began: bool,
+    ended: Vec<Turn>,
+    cancelled: Vec<MessageId>,
+    /// Requests that nobody waits for any more although we have not answered them.
+    settled: Vec<RequestId>,
+    withdrawn: Vec<RequestId>,
+}
+
+impl Noticed {
+    fn change(&mut self, change: &Change<'_>) {
+        match change {
+            Change::TurnAdded(_) => self.began = true,
+            Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
+                self.ended.push(Turn::clone(turn));
+            }
+            Change::EntryReplaced(entry) => {
+                if let EntryBody::User(UserEntry {
+                    message: Some(id), delivery: Delivery::Cancelled, ..
+                }) = &entry.body
+                {
+                    self.cancelled.push(id.clone());
+                }
+            }
+            Change::Request(request) => match request.state {
+                RequestState::Settled => self.settled.push(request.id.clone()),
+                RequestState::Cancelled => self.withdrawn.push(request.id.clone()),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        let requests = self.settled.len() + self.withdrawn.len();
+        !self.began && self.ended.is_empty() && self.cancelled.is_empty() && requests == 0
+    }
+}
+
+impl Machine {
+    /// A session without a process.
+    pub fn new(settings: MachineSettings, now: Now) -> Self {
+        Self {
+            fold: Fold::new(settings.fold.clone()),
+            life: life::Life::new(settings.resume.clone()),
+            messages: messages::Messages::default(),
+            control: control::Control::default(),
+            asks: asks::Asks::default(),
+            watchdog: watchdog::Watchdog::new(now.instant),
+            actions: Vec::new(),
+            settings,
+        }
+    }
+
+    /// The conversation as it stands.
+    pub fn view(&self) -> &View {
+        self.fold.view()
+    }
+
+    /// Takes an event. The changes that it makes to the view go to `sink` at once; what is to be done stands in
+    /// [`Machine::take_actions`] afterwards, in order.
+    pub fn handle(&mut self, now: Now, event: Event<'_>, sink: &mut Sink<'_>) {
+        self.fold.set_time(now.unix_ms);
+        let phase = self.phase();
+        match event {
+            Event::Line(line) => return self.line(now, line, sink),
+            Event::Started => self.process_started(now, sink),
+            Event::StartFailed(error) => self.start_failed(error, sink),
+            Event::Command(command) => self.command(now, command, sink),
+            Event::Decided { request, decision } => self.decided(&request, decision, sink),
+            Event::Exited { exit, stderr } => self.process_exited(exit, stderr, sink),
+            Event::Tick => self.tick(now, sink),
+        }
+        self.advance(now, sink);
+        if self.phase() != phase {
+            // The CLI has something else to do than before, and its time for that begins now.
+            self.watchdog.heard(now.instant);
+        }
+    }
+
+    /// What is to be done, in order.
+    pub fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Whether there is something to do.
+    pub fn has_actions(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
+    /// Whether there is a process, or one is being started or ended.
+    pub fn has_process(&self) -> bool {
+        self.life.has_process()
+    }
+
+    /// Whether there is something to do: a message, a turn, something in the background.
+    pub fn is_occupied(&self) -> bool {
+        self.is_busy() || self.messages.is_any_queued() || !self.view().tasks.is_empty()
+    }
+
+    /// Whether the session is over: nothing more will happen.
+    pub fn is_over(&self) -> bool {
+        self.life.is_over()
+    }
+
+    /// When [`Event::Tick`] is due at the latest.
+    pub fn deadline(&self) -> Option<Instant> {
+        // Without a process nothing is waited for: all that waited was told when it ended.
+        if !self.life.is_alive() {
+            return None;
+        }
+        let phase = self.watchdog.deadline(self.phase(), &self.settings.limits);
+        let turn = self.messages.oldest_written().zip(self.settings.limits.turn);
+        let turn = turn.filter(|_| !self.watchdog.has_fired()).map(|(written, limit)| written + limit);
+        let life = [self.life.deadline(), self.wake_up_deadline()];
+        let others = [phase, turn, self.control.deadline(), self.asks.deadline()];
+        others.into_iter().chain(life).flatten().min()
+    }
+
+    fn line(&mut self, now: Now, line: &Line<'_>, sink: &mut Sink<'_>) {
+        if !self.life.is_starting() {
+            self.watchdog.heard(now.instant);
+        }
+        let had_tasks = !self.view().tasks.is_empty();
+        let mut noticed = Noticed::default();
+        self.fold.line(line, &mut |view, change| {
+            noticed.change(change);
+            sink(view, change);
+        });
+        let lost_tasks = had_tasks && self.view().tasks.is_empty();
+        let message = line.body.message();
+        let concerns_us = message.is_some_and(|message| self.protocol_line(now, message, sink));
+        if concerns_us || lost_tasks || !noticed.is_empty() {
+            self.expect_wake_up(now, lost_tasks, &noticed);
+            self.noticed(noticed);
+            self.advance(now, sink);
+        }
+    }
+
+    /// Applies a host event to the transcript and puts it into the log.
+    fn record(&mut self, event: HostEvent, sink: &mut Sink<'_>) {
+        let mut noticed = Noticed::default();
+        self.fold.host(&event, &mut |view, change| {
+            noticed.change(change);
+            sink(view, change);
+        });
+        self.actions.push(Action::Record(event));
+        self.noticed(noticed);
+    }
+
+    fn noticed(&mut self, noticed: Noticed) {
+        for turn in noticed.ended {
+            self.turn_ended(turn);
+        }
+        for message in noticed.cancelled {
+            self.message_withdrawn(&message);
+        }
+        for request in noticed.settled {
+            self.settled_elsewhere(&request);
+        }
+        for request in noticed.withdrawn {
+            self.withdrawn(&request);
+        }
+    }
+
+    fn command(&mut self, now: Now, command: Command, sink: &mut Sink<'_>) {
+        match command {
+            Command::Send { ticket, message, mode } => self.send(ticket, *message, mode, sink),
+            Command::Cancel { ticket, message } => self.cancel(now, ticket, &message, sink),
+            Command::Interrupt { ticket } => self.interrupt(now, ticket, sink),
+            Command::Request { ticket, request } => self.request(now, ticket, *request),
+            Command::Answer { ticket, request, decision, by } => {
+                self.answer(ticket, &request, decision, by, sink);
+            }
+            Command::Start { ticket } => self.start(ticket),
+            Command::Settle { ticket } => self.life.settle(ticket),
+            Command::Close { ticket } => self.life.close(ticket),
+            Command::Stop { ticket } => self.stop(ticket, sink),
+        }
+    }
+
+    /// Does what has become possible.
+    fn advance(&mut self, now: Now, sink: &mut Sink<'_>) {
+        self.start_or_end(now, sink);
+        self.write_messages(now, sink);
+        self.tell_settled();
+    }
+
+    fn tick(&mut self, now: Now, sink: &mut Sink<'_>) {
+        self.expire_requests(now);
+        self.expire_asks(now, sink);
+        self.life.expire_wake_up(now);
+        self.watch(now, sink);
+    }
+
+    fn reply(&mut self, ticket: Ticket, reply: Result<Reply, crate::SessionError>) {
+        self.actions.push(Action::Reply(ticket, reply));
+    }
+}

@@ -1,0 +1,221 @@
+//! A host for the machine: it does what the driver does, with no process behind it, and checks every action
+//! against what a driver can rely on.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use weir_process::Exit;
+use weir_transcript::{HostEvent, View};
+use weir_wire::{Decoder, MessageId, Outgoing, OutgoingContent, OutgoingMessage, RequestId};
+
+use crate::ask::Decision;
+use crate::error::SessionError;
+use crate::machine::{
+    Action, Command, Event, Machine, MachineSettings, Now, Reply, SendMode, Spawn, Ticket, TurnEnd,
+};
+
+/// What there is of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Process {
+    None,
+    /// Asked for.
+    Starting,
+    /// Asked for, and to be ended as soon as it is there.
+    StartingInVain,
+    Running,
+    /// Its input is closed.
+    Ending,
+}
+
+/// How a message ended.
+pub(super) type Ended = Result<std::sync::Arc<TurnEnd>, SessionError>;
+
+/// The host.
+pub(super) struct Host {
+    pub(super) machine: Machine,
+    pub(super) process: Process,
+    pub(super) spawns: Vec<Spawn>,
+    pub(super) replies: HashMap<Ticket, Result<Reply, SessionError>>,
+    pub(super) ended: HashMap<MessageId, Ended>,
+    /// Everything that was written to the CLI.
+    pub(super) written: Vec<Value>,
+    /// What the CLI asked and the handler was given, and has not been withdrawn.
+    pub(super) asked: Vec<RequestId>,
+    pub(super) accepted: Vec<MessageId>,
+    now: Now,
+    decoder: Decoder,
+    tickets: u64,
+    messages: HashMap<Ticket, MessageId>,
+    sent: HashSet<MessageId>,
+    /// A view that is made of changes only.
+    followed: View,
+}
+
+impl Host {
+    pub(super) fn new(settings: MachineSettings) -> Self {
+        let now = Now { instant: Instant::now(), unix_ms: 0 };
+        Self {
+            machine: Machine::new(settings, now),
+            process: Process::None,
+            spawns: Vec::new(),
+            replies: HashMap::new(),
+            ended: HashMap::new(),
+            written: Vec::new(),
+            asked: Vec::new(),
+            accepted: Vec::new(),
+            now,
+            decoder: Decoder::new(),
+            tickets: 0,
+            messages: HashMap::new(),
+            sent: HashSet::new(),
+            followed: View::default(),
+        }
+    }
+
+    /// A host with a process that is ready.
+    pub(super) fn ready(settings: MachineSettings) -> Self {
+        let mut host = Self::new(settings);
+        host.command(|ticket| Command::Start { ticket });
+        host.started();
+        host.answer_last(&json!({}));
+        host
+    }
+
+    pub(super) fn handle(&mut self, event: Event<'_>) {
+        let followed = &mut self.followed;
+        self.machine.handle(self.now, event, &mut |_, change| followed.apply(change));
+        assert_eq!(self.machine.view(), followed, "a snapshot and the changes since are the view");
+        for action in self.machine.take_actions() {
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Spawn(spawn) => {
+                assert_eq!(self.process, Process::None, "one process at a time");
+                self.process = Process::Starting;
+                self.spawns.push(spawn);
+            }
+            Action::Write(line) => {
+                let can_hear = matches!(self.process, Process::Running | Process::Ending);
+                assert!(can_hear, "nobody is there to hear {line:?}");
+                if let Outgoing::User(message) = &line {
+                    assert_eq!(self.process, Process::Running, "a message to a process that ends");
+                    let id = message.uuid.clone().expect("a message has an id");
+                    assert!(self.sent.contains(&id), "what the log does not know was not sent");
+                }
+                self.written.push(serde_json::from_str(&line.to_line()).expect("a line is JSON"));
+            }
+            Action::Record(HostEvent::MessageSent { message }) => {
+                assert!(self.sent.insert(message), "a message is sent once");
+            }
+            Action::Record(_) | Action::UnaskedTurnEnded(_) => {}
+            Action::Ask(ask) => self.asked.push(ask.id().clone()),
+            Action::Withdraw(request) => self.asked.retain(|asked| *asked != request),
+            Action::Reply(ticket, reply) => {
+                if matches!(reply, Ok(Reply::Accepted)) {
+                    self.accepted.push(self.messages[&ticket].clone());
+                }
+                assert!(self.replies.insert(ticket, reply).is_none(), "one reply for each");
+            }
+            Action::MessageEnded(message, result) => {
+                assert!(self.ended.insert(message, result).is_none(), "a message ends once");
+            }
+            Action::End => {
+                self.process = match self.process {
+                    Process::Starting => Process::StartingInVain,
+                    Process::Running => Process::Ending,
+                    other => panic!("there is nothing to end: {other:?}"),
+                };
+            }
+        }
+    }
+
+    pub(super) fn command(&mut self, command: impl FnOnce(Ticket) -> Command) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.handle(Event::Command(command(ticket)));
+        ticket
+    }
+
+    /// How many tickets there are; they are counted from one.
+    pub(super) fn tickets(&self) -> u64 {
+        self.tickets
+    }
+
+    pub(super) fn send(&mut self, id: &str, mode: SendMode) -> Ticket {
+        let id = MessageId::new(id);
+        self.messages.insert(Ticket(self.tickets + 1), id.clone());
+        let message = OutgoingMessage {
+            content: OutgoingContent::Text("text".into()),
+            uuid: Some(id),
+            session_id: None,
+            parent_tool_use_id: None,
+        };
+        self.command(|ticket| Command::Send { ticket, message: Box::new(message), mode })
+    }
+
+    pub(super) fn started(&mut self) {
+        self.process = Process::Running;
+        self.handle(Event::Started);
+    }
+
+    pub(super) fn start_fails(&mut self) {
+        self.process = Process::None;
+        self.handle(Event::StartFailed(SessionError::NotRunning));
+    }
+
+    pub(super) fn exits(&mut self, code: i32) {
+        self.process = Process::None;
+        self.asked.clear();
+        let stderr = "last words".to_owned();
+        self.handle(Event::Exited { exit: Exit::with_code(code), stderr });
+    }
+
+    pub(super) fn decides(&mut self, request: &RequestId, decision: Decision) {
+        self.asked.retain(|asked| asked != request);
+        self.handle(Event::Decided { request: request.clone(), decision });
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        let mut decoder = std::mem::take(&mut self.decoder);
+        self.handle(Event::Line(&decoder.decode(line.as_bytes())));
+        self.decoder = decoder;
+    }
+
+    pub(super) fn says(&mut self, line: &Value) {
+        self.line(&line.to_string());
+    }
+
+    /// Answers the request that was written last.
+    pub(super) fn answer_last(&mut self, response: &Value) {
+        let id = self.requests().last().expect("a request was written").to_owned();
+        let response = json!({"subtype": "success", "request_id": id, "response": response});
+        self.says(&json!({"type": "control_response", "response": response}));
+    }
+
+    /// The names of the requests that were written.
+    pub(super) fn requests(&self) -> Vec<&str> {
+        self.written.iter().filter_map(|line| line["request_id"].as_str()).collect()
+    }
+
+    /// Time passes. The machine may want to hear of it, but not for ever.
+    pub(super) fn pass(&mut self, time: Duration) {
+        let until = self.now.instant + time;
+        for _ in 0..100 {
+            match self.machine.deadline().filter(|deadline| *deadline <= until) {
+                None => {
+                    self.now.instant = until;
+                    return;
+                }
+                Some(deadline) => {
+                    self.now.instant = self.now.instant.max(deadline);
+                    self.handle(Event::Tick);
+                }
+            }
+        }
+        panic!("it asks for the time again and again: {:?}", self.machine);
+    }
+}

@@ -1,0 +1,152 @@
+//! Notices when nothing happens for too long. What is too long depends on what the CLI is doing.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use weir_transcript::{HostEvent, Sink, Status};
+use weir_wire::HostRequest;
+
+use super::control::Purpose;
+use super::{Limits, Machine, Now};
+
+/// What the CLI is doing, as far as waiting for it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// It was started and has not answered yet.
+    Starting,
+    /// It waits for the model.
+    Model,
+    /// It runs a tool.
+    Tool,
+    /// It summarises the history.
+    Compaction,
+    /// It runs something in the background and nothing else.
+    Background,
+    /// It waits for a person.
+    Person,
+    /// A turn as a whole.
+    Turn,
+    /// It has nothing to do.
+    Idle,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Starting => "while the CLI started",
+            Self::Model => "while it waited for the model",
+            Self::Tool => "while a tool ran",
+            Self::Compaction => "while the history was summarised",
+            Self::Background => "while background tasks ran",
+            Self::Person => "while it waited for a person",
+            Self::Turn => "in a turn",
+            Self::Idle => "while it had nothing to do",
+        })
+    }
+}
+
+/// When something was last heard, and whether a limit was reached.
+#[derive(Debug)]
+pub(super) struct Watchdog {
+    heard: Instant,
+    fired: Option<(Phase, Duration)>,
+}
+
+impl Watchdog {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { heard: now, fired: None }
+    }
+
+    pub(super) fn heard(&mut self, now: Instant) {
+        self.heard = now;
+    }
+
+    pub(super) fn has_fired(&self) -> bool {
+        self.fired.is_some()
+    }
+
+    pub(super) fn fired(&self) -> Option<(Phase, Duration)> {
+        self.fired
+    }
+
+    /// The limit that was reached, once.
+    pub(super) fn take_fired(&mut self) -> Option<(Phase, Duration)> {
+        self.fired.take()
+    }
+
+    pub(super) fn deadline(&self, phase: Phase, limits: &Limits) -> Option<Instant> {
+        let limit = limit_of(phase, limits).filter(|_| self.fired.is_none())?;
+        Some(self.heard + limit)
+    }
+}
+
+fn limit_of(phase: Phase, limits: &Limits) -> Option<Duration> {
+    match phase {
+        Phase::Starting => limits.starting,
+        Phase::Model => limits.model,
+        Phase::Tool => limits.tool,
+        Phase::Compaction => limits.compaction,
+        Phase::Background => limits.background,
+        Phase::Person => limits.person,
+        Phase::Turn => limits.turn,
+        Phase::Idle => limits.idle,
+    }
+}
+
+impl Machine {
+    /// What the CLI is doing.
+    pub fn phase(&self) -> Phase {
+        if self.life.is_starting() {
+            return Phase::Starting;
+        }
+        if self.asks.is_a_person_asked() {
+            return Phase::Person;
+        }
+        match self.view().status {
+            Status::Compacting => Phase::Compaction,
+            Status::WaitingForPerson => Phase::Person,
+            Status::Running if self.fold.has_open_tools() => Phase::Tool,
+            Status::Running => Phase::Model,
+            _ if self.messages.is_any_written() => Phase::Model,
+            Status::Background => Phase::Background,
+            _ => Phase::Idle,
+        }
+    }
+
+    pub(super) fn watch(&mut self, now: Now, sink: &mut Sink<'_>) {
+        if !self.life.is_alive() || self.watchdog.has_fired() {
+            return;
+        }
+        let phase = self.phase();
+        let silent = self.watchdog.deadline(phase, &self.settings.limits);
+        let turn = self.messages.oldest_written().zip(self.settings.limits.turn);
+        let fired = match (silent, turn) {
+            (Some(at), _) if at <= now.instant => {
+                limit_of(phase, &self.settings.limits).map(|limit| (phase, limit))
+            }
+            (_, Some((written, limit))) if written + limit <= now.instant => Some((Phase::Turn, limit)),
+            _ => None,
+        };
+        match fired {
+            None => {}
+            // Nobody waits for these; the end of the process ends what runs in the background.
+            Some((Phase::Idle | Phase::Background, _)) => self.life.end_quietly(),
+            Some(fired) => {
+                self.watchdog.fired = Some(fired);
+                self.stop_turn(now, sink);
+            }
+        }
+    }
+
+    /// Interrupts what runs; the process is ended if that does not help in time.
+    pub(super) fn stop_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
+        if self.life.is_ready() {
+            self.record(HostEvent::Interrupted, sink);
+            self.ask_cli(now, Purpose::Nobody, HostRequest::Interrupt);
+            self.life.escalate_at(now.instant + self.settings.limits.interrupt);
+        } else {
+            self.life.escalate_at(now.instant);
+        }
+    }
+}

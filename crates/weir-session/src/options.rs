@@ -1,0 +1,262 @@
+//! What a session is started with.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weir_process::{Environment, LogOptions, ProbeCache, Secrets, StopOptions, Transport};
+use weir_transcript::FoldOptions;
+use weir_wire::{HookRegistration, SessionId};
+
+use crate::handler::Handler;
+use crate::machine::Limits;
+use crate::observer::Observer;
+use crate::session::Session;
+
+/// What a session is started with.
+///
+/// ```
+/// use weir_session::SessionOptions;
+///
+/// let options = SessionOptions::new()
+///     .cwd("/workspace/demo")
+///     .model("opus")
+///     .allowed_tools(["Read", "Bash(git:*)"]);
+/// assert_eq!(options.model.as_deref(), Some("opus"));
+/// ```
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// The CLI; looked for where none is given.
+    pub program: Option<PathBuf>,
+    /// What is known of CLIs, shared between sessions and kept over starts.
+    pub probe_cache: Option<Arc<ProbeCache>>,
+    /// Where it works; our own folder where none is given.
+    pub cwd: Option<PathBuf>,
+    /// Which conversation.
+    pub conversation: Conversation,
+    /// The model.
+    pub model: Option<String>,
+    /// The model to use when that one is overloaded.
+    pub fallback_model: Option<String>,
+    /// Replaces the CLI's own system prompt.
+    pub system_prompt: Option<String>,
+    /// Is added to the system prompt.
+    pub append_system_prompt: Option<String>,
+    /// Tools, or rules such as `Bash(git:*)`, that need no permission.
+    pub allowed_tools: Vec<String>,
+    /// Tools that must not be used.
+    pub disallowed_tools: Vec<String>,
+    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, ….
+    pub permission_mode: Option<String>,
+    /// More folders that it may work in.
+    pub add_dirs: Vec<PathBuf>,
+    /// Most rounds with the model in a turn.
+    pub max_turns: Option<u32>,
+    /// What the conversation may cost, in dollars.
+    pub max_cost_usd: Option<f64>,
+    /// Whether the CLI keeps the conversation on disk.
+    pub persistence: bool,
+    /// Whether text is wanted while it is written.
+    pub partial_messages: bool,
+    /// Whether the text of sub-agents is wanted.
+    pub subagent_text: bool,
+    /// Hooks that the handler runs.
+    pub hooks: Vec<HookRegistration>,
+    /// MCP servers that the handler plays.
+    pub mcp_servers: Vec<String>,
+    /// Arguments that come before all others, where the program is not the CLI itself but knows how to be one.
+    pub leading_args: Vec<OsString>,
+    /// More arguments for the CLI, after ours.
+    pub extra_args: Vec<OsString>,
+    /// What the CLI finds in its environment.
+    pub environment: Environment,
+    /// What its output is connected to.
+    pub transport: Transport,
+    /// Longest line that is kept whole.
+    pub line_limit: Option<usize>,
+    /// Where raw logs go.
+    pub log: Option<LogOptions>,
+    /// What is masked in logs.
+    pub secrets: Secrets,
+    /// A folder for locks and for the list of live processes.
+    pub state_directory: Option<PathBuf>,
+    /// Whether nobody else may work in the same folder. Needs a state folder.
+    pub lock_workspace: bool,
+    /// Who decides what the CLI asks; without one, the CLI denies by itself.
+    pub handler: Option<Arc<dyn Handler>>,
+    /// Who sees everything.
+    pub observer: Option<Box<dyn Observer>>,
+    /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
+    pub keep_process: bool,
+    /// How long things may take.
+    pub limits: Limits,
+    /// How patient we are with a process that should end.
+    pub stop: StopOptions,
+    /// How much of the conversation is kept in memory.
+    pub fold: FoldOptions,
+    /// The session whose process must be gone before one of ours is started.
+    pub(crate) predecessor: Option<Session>,
+}
+
+/// Which conversation to have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Conversation {
+    /// A new one.
+    #[default]
+    New,
+    /// A new one of this name, which must be a UUID.
+    Named(SessionId),
+    /// Go on with this one.
+    Resume(SessionId),
+    /// Go on with a copy of this one.
+    Fork(SessionId),
+    /// Go on with the newest one of the folder, whosever it is, or begin one.
+    Continue,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            program: None,
+            probe_cache: None,
+            cwd: None,
+            conversation: Conversation::New,
+            model: None,
+            fallback_model: None,
+            system_prompt: None,
+            append_system_prompt: None,
+            allowed_tools: Vec::new(),
+            disallowed_tools: Vec::new(),
+            permission_mode: None,
+            add_dirs: Vec::new(),
+            max_turns: None,
+            max_cost_usd: None,
+            persistence: true,
+            partial_messages: true,
+            subagent_text: false,
+            hooks: Vec::new(),
+            mcp_servers: Vec::new(),
+            leading_args: Vec::new(),
+            extra_args: Vec::new(),
+            environment: Environment::inherit(),
+            transport: Transport::Pipe,
+            line_limit: None,
+            log: None,
+            secrets: Secrets::new(),
+            state_directory: None,
+            lock_workspace: false,
+            handler: None,
+            observer: None,
+            keep_process: true,
+            limits: Limits::default(),
+            stop: StopOptions::default(),
+            fold: FoldOptions { keep_entries: Some(512), ..FoldOptions::default() },
+            predecessor: None,
+        }
+    }
+}
+
+macro_rules! setters {
+    ($( $(#[$doc:meta])* $name:ident: $type:ty = $value:expr; )*) => {
+        $(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(mut self, $name: impl Into<$type>) -> Self {
+                self.$name = $value($name.into());
+                self
+            }
+        )*
+    };
+}
+
+impl SessionOptions {
+    /// A new conversation in our own folder, with the CLI that is found.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        /// Uses this CLI.
+        program: PathBuf = Some;
+        /// Works in this folder.
+        cwd: PathBuf = Some;
+        /// Uses this model.
+        model: String = Some;
+        /// Replaces the CLI's own system prompt.
+        system_prompt: String = Some;
+        /// Adds to the system prompt.
+        append_system_prompt: String = Some;
+        /// Allows things without asking.
+        permission_mode: String = Some;
+        /// Limits the cost of the conversation, in dollars.
+        max_cost_usd: f64 = Some;
+        /// Keeps locks and the list of live processes here.
+        state_directory: PathBuf = Some;
+        /// Finds this in the CLI's environment.
+        environment: Environment = std::convert::identity;
+        /// Has this conversation.
+        conversation: Conversation = std::convert::identity;
+        /// Limits how long things may take.
+        limits: Limits = std::convert::identity;
+    }
+
+    /// Goes on with this conversation.
+    #[must_use]
+    pub fn resume(self, id: impl Into<SessionId>) -> Self {
+        self.conversation(Conversation::Resume(id.into()))
+    }
+
+    /// Goes on with a copy of this conversation.
+    #[must_use]
+    pub fn fork(self, id: impl Into<SessionId>) -> Self {
+        self.conversation(Conversation::Fork(id.into()))
+    }
+
+    /// Allows these tools, or rules such as `Bash(git:*)`, without asking.
+    #[must_use]
+    pub fn allowed_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
+        self.allowed_tools.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Forbids these tools.
+    #[must_use]
+    pub fn disallowed_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
+        self.disallowed_tools.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Lets this handler decide what the CLI asks.
+    #[must_use]
+    pub fn handler(mut self, handler: impl Handler) -> Self {
+        self.handler = Some(Arc::new(handler));
+        self
+    }
+
+    /// Lets this observer see everything.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Starts a process for each message and lets it end afterwards.
+    #[must_use]
+    pub fn process_per_message(mut self) -> Self {
+        self.keep_process = false;
+        self
+    }
+}
+
+impl std::fmt::Debug for SessionOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Prompts and environments do not belong into logs.
+        f.debug_struct("SessionOptions")
+            .field("program", &self.program)
+            .field("cwd", &self.cwd)
+            .field("conversation", &self.conversation)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}

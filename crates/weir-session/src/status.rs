@@ -1,0 +1,73 @@
+//! What a session is doing, for those who only want a glance.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use weir_wire::SessionId;
+
+/// A glance at a session. Written by its driver, read by anybody, without a lock.
+#[derive(Debug, Default)]
+pub(crate) struct Glance {
+    has_process: AtomicBool,
+    is_busy: AtomicBool,
+    turns: AtomicU64,
+    /// Counts up whenever something happens, so that the oldest is the lowest.
+    touched: AtomicU64,
+    pid: AtomicU64,
+    session_id: Mutex<Option<SessionId>>,
+}
+
+impl Glance {
+    pub(crate) fn set(&self, has_process: bool, is_busy: bool, pid: Option<u32>) {
+        self.is_busy.store(is_busy, Ordering::Relaxed);
+        self.pid.store(pid.map_or(0, u64::from), Ordering::Relaxed);
+        self.has_process.store(has_process, Ordering::Release);
+    }
+
+    pub(crate) fn set_session_id(&self, id: &SessionId) {
+        let mut known = self.session_id.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref() != Some(id) {
+            *known = Some(id.clone());
+        }
+    }
+
+    pub(crate) fn session_id(&self) -> Option<SessionId> {
+        self.session_id.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn turn_ended(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Forgets the turns: a new process begins.
+    pub(crate) fn process_started(&self) {
+        self.turns.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn touch(&self, number: u64) {
+        self.touched.store(number, Ordering::Relaxed);
+    }
+
+    pub(crate) fn touched(&self) -> u64 {
+        self.touched.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is a process, or one is being started or ended.
+    pub(crate) fn has_process(&self) -> bool {
+        self.has_process.load(Ordering::Acquire)
+    }
+
+    /// Whether it has something to do.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Relaxed)
+    }
+
+    /// Turns of the process that runs.
+    pub(crate) fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        u32::try_from(self.pid.load(Ordering::Relaxed)).ok().filter(|pid| *pid != 0)
+    }
+}

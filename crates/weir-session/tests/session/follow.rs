@@ -1,0 +1,168 @@
+//! Those who look on: the observer at once, followers in their own time.
+
+use std::sync::{Arc, Mutex};
+
+use weir_session::{Observer, Session, SessionOptions, Update, Updates};
+use weir_transcript::{Change, EntryBody, HostEvent, View};
+use weir_wire::Line;
+
+use crate::played::{asking, session, soon};
+
+/// Remembers what it saw.
+#[derive(Default, Clone)]
+struct Seen {
+    texts: Arc<Mutex<Vec<String>>>,
+    lines: Arc<Mutex<usize>>,
+    host: Arc<Mutex<Vec<HostEvent>>>,
+}
+
+impl Observer for Seen {
+    fn line(&mut self, _line: &Line<'_>) {
+        *self.lines.lock().unwrap() += 1;
+    }
+
+    fn host(&mut self, event: &HostEvent) {
+        self.host.lock().unwrap().push(event.clone());
+    }
+
+    fn change(&mut self, _view: &View, change: &Change<'_>) {
+        self.texts.lock().unwrap().extend(added_text(change));
+    }
+}
+
+fn added_text(change: &Change<'_>) -> Option<String> {
+    match change {
+        Change::EntryAdded(entry) => match &entry.body {
+            EntryBody::Text(text) => Some(text.text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Follows until there is nothing new, and gives the view that comes of it.
+async fn caught_up(updates: &mut Updates, session: &Session) -> (View, usize) {
+    let (mut mine, mut snapshots) = (View::default(), 0);
+    loop {
+        match soon(updates.next()).await.expect("the session lives") {
+            Update::Snapshot(view) => {
+                mine = *view;
+                snapshots += 1;
+            }
+            Update::Changes(changes) => changes.iter().for_each(|change| mine.apply(change)),
+            _ => {}
+        }
+        if mine == *session.view().await.unwrap() {
+            return (mine, snapshots);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_thousand_quick_messages_all_reach_an_observer_and_a_follower_in_order() {
+    let seen = Seen::default();
+    let mut options = SessionOptions::new().observer(seen.clone());
+    options.fold.keep_entries = None;
+    let (session, stage) = session(options);
+    let mut updates = session.follow().await.unwrap();
+    let follower = tokio::spawn(async move {
+        let mut texts = Vec::new();
+        while let Some(update) = updates.next().await {
+            match update {
+                Update::Changes(changes) => texts.extend(changes.iter().filter_map(added_text)),
+                Update::Snapshot(view) => assert!(view.entries.is_empty(), "it never falls behind"),
+                _ => {}
+            }
+        }
+        texts
+    });
+    let asked = asking(&session, "count");
+    let mut cli = stage.ready().await;
+    let id = cli.begins("count").await;
+    let expected: Vec<String> = (0..3000).map(|number| number.to_string()).collect();
+    for text in &expected {
+        cli.text(text).await;
+    }
+    cli.result("done", &[&id]).await;
+    asked.await.unwrap().unwrap();
+    session.stop().await;
+    assert_eq!(*seen.texts.lock().unwrap(), expected);
+    // The handshake's answer, the init, and the result are lines, too.
+    assert_eq!(*seen.lines.lock().unwrap(), 3003);
+    assert_eq!(soon(follower).await.unwrap(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_that_lags_gets_a_snapshot_and_is_then_equal_to_the_view() {
+    let (session, stage) = session(SessionOptions::new());
+    let mut updates = session.follow().await.unwrap();
+    assert!(matches!(updates.next().await, Some(Update::Snapshot(view)) if view.entries.is_empty()));
+    let asked = asking(&session, "count");
+    let mut cli = stage.ready().await;
+    let id = cli.begins("count").await;
+    // More than a follower's queue holds, and more than the view keeps.
+    for number in 0..10_000 {
+        cli.text(&number.to_string()).await;
+    }
+    cli.result("done", &[&id]).await;
+    asked.await.unwrap().unwrap();
+    let (mine, snapshots) = caught_up(&mut updates, &session).await;
+    assert_eq!(snapshots, 1, "it hears that it fell behind");
+    assert!(mine.dropped_entries > 0);
+    // And from there on it follows as before.
+    let asked = asking(&session, "more");
+    cli.turn("more", "and more").await;
+    asked.await.unwrap().unwrap();
+    let mut mine = mine;
+    let view = session.view().await.unwrap();
+    while mine != *view {
+        match soon(updates.next()).await.expect("the session lives") {
+            Update::Changes(changes) => changes.iter().for_each(|change| mine.apply(change)),
+            _ => panic!("it does not fall behind again"),
+        }
+    }
+    session.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_that_comes_later_has_the_whole_view() {
+    let (session, stage) = session(SessionOptions::new());
+    let asked = asking(&session, "one");
+    let mut cli = stage.ready().await;
+    cli.begins("one").await;
+    cli.text("half").await;
+    cli.asks_for("r1", "Bash").await;
+    cli.hears_answer("r1").await;
+    let mut updates = session.follow().await.unwrap();
+    let (mine, _) = caught_up(&mut updates, &session).await;
+    assert_eq!(mine.requests.len(), 1);
+    drop(asked);
+    cli.interrupted().await;
+    session.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_that_is_dropped_is_forgotten() {
+    let (session, stage) = session(SessionOptions::new());
+    drop(session.follow().await.unwrap());
+    let asked = asking(&session, "one");
+    stage.ready().await.turn("one", "1").await;
+    assert_eq!(asked.await.unwrap().unwrap().text, "1");
+    session.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_host_does_is_told_before_it_takes_effect() {
+    let seen = Seen::default();
+    let (session, stage) = session(SessionOptions::new().observer(seen.clone()));
+    let sent = session.send("one").await.unwrap();
+    // An accepted message is in the log before the caller hears of it.
+    let queued = HostEvent::MessageQueued { message: sent.id.clone(), text: "one".into(), images: 0 };
+    assert_eq!(seen.host.lock().unwrap().first(), Some(&queued));
+    let mut cli = stage.ready().await;
+    cli.hears_message("one").await;
+    // And a message that the CLI has read was told to be sent.
+    let is_sent = |event: &HostEvent| *event == HostEvent::MessageSent { message: sent.id.clone() };
+    assert!(seen.host.lock().unwrap().iter().any(is_sent));
+    session.stop().await;
+}

@@ -1,0 +1,168 @@
+//! Many conversations, and who has a process.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_process::ProcessId;
+use weir_session::{Pool, PoolError, PoolOptions, SessionOptions};
+
+use crate::place::{Place, script, soon, until};
+
+fn pool(change: impl FnOnce(&mut PoolOptions)) -> Pool {
+    let mut options = PoolOptions::default();
+    change(&mut options);
+    Pool::new(options)
+}
+
+/// Options that can be made again and again: without the place's own log and observer.
+fn options(place: &Place) -> SessionOptions {
+    let mut options = place.options();
+    options.log = None;
+    options.observer = None;
+    options
+}
+
+fn says(text: &str) -> String {
+    script(&json!([{"text": text}]))
+}
+
+#[tokio::test]
+async fn a_key_keeps_its_process_and_another_key_gets_its_own() {
+    let place = Place::new();
+    let pool = pool(|_| {});
+    let a = pool.conversation("flow::a", options(&place));
+    assert_eq!(soon(a.ask(says("one"))).await.unwrap().text, "one");
+    let again = pool.conversation("flow::a", options(&place));
+    assert_eq!(soon(again.ask(says("two"))).await.unwrap().text, "two");
+    let b = pool.conversation("flow::b", options(&place));
+    assert_eq!(soon(b.ask(says("three"))).await.unwrap().text, "three");
+    let (first, second) = (a.session().facts().await.unwrap(), b.session().facts().await.unwrap());
+    assert_eq!((first.processes, second.processes), (1, 1));
+    assert_ne!(first.pid, second.pid);
+    assert_eq!(pool.list(), [("flow::a".to_owned(), true), ("flow::b".to_owned(), true)]);
+    soon(pool.shut_down(Duration::ZERO)).await;
+    assert!(!pool.list().iter().any(|(_, has_process)| *has_process));
+}
+
+#[tokio::test]
+async fn callers_at_the_same_time_get_the_same_conversation() {
+    let place = Place::new();
+    let pool = pool(|_| {});
+    let asks = (0..8).map(|number| {
+        let conversation = pool.conversation("one", options(&place));
+        tokio::spawn(async move { conversation.ask(says(&number.to_string())).await })
+    });
+    for (number, ask) in asks.collect::<Vec<_>>().into_iter().enumerate() {
+        assert_eq!(soon(ask).await.unwrap().unwrap().text, number.to_string());
+    }
+    let facts = pool.conversation("one", options(&place)).session().facts().await.unwrap();
+    assert_eq!(facts.processes, 1);
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn the_oldest_idle_one_makes_room_and_comes_back_with_its_history() {
+    let place = Place::new();
+    let pool = pool(|options| options.most = 1);
+    let a = pool.conversation("a", options(&place));
+    let first = soon(a.ask(says("one"))).await.unwrap();
+    let b = pool.conversation("b", options(&place));
+    soon(b.ask(says("two"))).await.unwrap();
+    assert_eq!(pool.list(), [("a".to_owned(), false), ("b".to_owned(), true)]);
+    let back = soon(a.ask(says("three"))).await.unwrap();
+    assert_eq!(back.session_id, first.session_id);
+    assert_eq!(a.session().facts().await.unwrap().processes, 2);
+    assert!(!a.session().view().await.unwrap().session.forked);
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn when_everybody_is_busy_a_newcomer_is_refused() {
+    let place = Place::new();
+    let pool = pool(|options| options.most = 1);
+    let a = pool.conversation("a", options(&place));
+    let mut running = soon(a.send(script(&json!([{"text": "slow", "sleep": 600}])))).await.unwrap();
+    let b = pool.conversation("b", options(&place));
+    let error = soon(b.ask(says("no"))).await.unwrap_err();
+    assert!(matches!(error, PoolError::Full { most: 1 }), "{error}");
+    until("the turn runs", || pool.list().iter().any(|(key, live)| key == "a" && *live)).await;
+    soon(pool.shut_down(Duration::ZERO)).await;
+    assert!(soon(running.answer()).await.is_err() || running.answer().await.is_err());
+    let error = soon(b.ask(says("too late"))).await.unwrap_err();
+    assert!(matches!(error, PoolError::ShutDown), "{error}");
+}
+
+#[tokio::test]
+async fn other_options_restart_the_process_with_the_same_history() {
+    let place = Place::new();
+    let pool = pool(|_| {});
+    let before = pool.conversation("a", options(&place));
+    let first = soon(before.ask(says("one"))).await.unwrap();
+    let old = ProcessId::of(before.session().facts().await.unwrap().pid.unwrap()).unwrap();
+    let after = pool.conversation("a", options(&place).append_system_prompt("Be brief."));
+    let second = soon(after.ask(says("two"))).await.unwrap();
+    assert_eq!(second.session_id, first.session_id);
+    assert!(!old.is_alive(), "the old process is gone before the new one runs");
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_process_is_replaced_after_so_many_turns() {
+    let place = Place::new();
+    let pool = pool(|options| options.most_turns = Some(2));
+    let a = pool.conversation("a", options(&place));
+    for number in 0..5 {
+        soon(a.ask(says(&number.to_string()))).await.unwrap();
+    }
+    assert_eq!(a.session().facts().await.unwrap().processes, 3);
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_process_that_was_killed_is_replaced_by_the_next_message() {
+    let place = Place::new();
+    let pool = pool(|_| {});
+    let a = pool.conversation("a", options(&place));
+    let first = soon(a.ask(says("one"))).await.unwrap();
+    let pid = a.session().facts().await.unwrap().pid.unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    until("it is noticed", || pool.list().iter().all(|(_, live)| !live)).await;
+    let second = soon(a.ask(says("two"))).await.unwrap();
+    assert_eq!((second.text.as_str(), &second.session_id), ("two", &first.session_id));
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_new_conversation_takes_the_process_that_was_kept_ready() {
+    let place = std::sync::Arc::new(Place::new());
+    let pool = pool(|_| {});
+    let recipe = std::sync::Arc::clone(&place);
+    pool.prewarm(move || options(&recipe));
+    assert_eq!(pool.spares(), 1);
+    until("the spare one is started", || pool.live_spares() == 1).await;
+    let a = pool.conversation("a", options(&place));
+    // It runs before anything was asked.
+    let waiting = a.session().facts().await.unwrap().pid;
+    assert!(waiting.is_some());
+    assert_eq!(soon(a.ask(says("one"))).await.unwrap().text, "one");
+    assert_eq!(a.session().facts().await.unwrap().pid, waiting);
+    assert_eq!(pool.spares(), 1, "another one is kept ready");
+    soon(pool.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn shutting_down_lets_a_turn_end_and_leaves_nothing() {
+    let place = Place::new();
+    let pool = pool(|_| {});
+    let a = pool.conversation("a", options(&place));
+    let mut running = soon(a.send(script(&json!([{"text": "last words", "sleep": 1}])))).await.unwrap();
+    soon(a.session().start()).await.unwrap();
+    let process = ProcessId::of(a.session().facts().await.unwrap().pid.unwrap()).unwrap();
+    soon(pool.shut_down(Duration::from_secs(60))).await;
+    assert_eq!(running.answer().await.unwrap().text, "last words");
+    assert!(!process.is_alive());
+}

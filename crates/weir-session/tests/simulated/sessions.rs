@@ -1,0 +1,117 @@
+//! Session ids: resumed, forked, owned by one.
+
+use serde_json::json;
+use weir_session::{Conversation, Session, SessionError};
+use weir_wire::SessionId;
+
+use crate::place::{Place, script, soon};
+
+const ID: &str = "a1b2c3d4-0000-4000-8000-000000000001";
+
+fn says(text: &str) -> String {
+    script(&json!([{"text": text}]))
+}
+
+/// A conversation that was had before.
+async fn before(place: &Place) -> SessionId {
+    let session = Session::new(place.options().conversation(Conversation::Named(SessionId::new(ID))));
+    let answer = soon(session.ask(says("before"))).await.unwrap();
+    soon(session.stop()).await;
+    assert_eq!(answer.session_id, Some(SessionId::new(ID)));
+    SessionId::new(ID)
+}
+
+#[tokio::test]
+async fn a_resumed_conversation_keeps_its_id() {
+    let place = Place::new();
+    let id = before(&place).await;
+    let session = Session::new(place.options().resume(id.clone()));
+    let answer = soon(session.ask(says("after"))).await.unwrap();
+    assert_eq!(answer.session_id, Some(id));
+    assert!(!session.view().await.unwrap().session.forked);
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn a_fork_has_an_id_of_its_own_and_keeps_it() {
+    let place = Place::new();
+    let id = before(&place).await;
+    let session = Session::new(place.options().fork(id.clone()));
+    let first = soon(session.ask(says("one"))).await.unwrap().session_id.clone();
+    assert!(first.is_some() && first != Some(id));
+    soon(session.close()).await.unwrap();
+    let second = soon(session.ask(says("two"))).await.unwrap().session_id.clone();
+    assert_eq!(first, second, "the copy is not copied again");
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn another_id_than_the_one_that_was_asked_for_is_reported_as_a_fork() {
+    let place = Place::new();
+    let id = before(&place).await;
+    let session = Session::new(place.misbehaving("other_session").resume(id.clone()));
+    let answer = soon(session.ask(says("after"))).await.unwrap();
+    assert_ne!(answer.session_id, Some(id));
+    assert!(session.view().await.unwrap().session.forked, "history that was lost is said to be");
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_there_cannot_be_resumed_and_the_error_says_why() {
+    let place = Place::new();
+    let session = Session::new(place.options().resume(ID));
+    let error = soon(session.ask(says("hello"))).await;
+    let said = match error {
+        Ok(answer) => {
+            assert!(answer.is_error());
+            format!("{:?}", answer.turn.result)
+        }
+        Err(error) => error.to_string(),
+    };
+    assert!(said.contains(ID) || said.contains("No conversation"), "{said}");
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn one_owner_for_each_session_id() {
+    let place = Place::new();
+    let id = before(&place).await;
+    let owner = Session::new(place.options().resume(id.clone()));
+    soon(owner.start()).await.unwrap();
+    let second = Session::new(place.options().resume(id.clone()));
+    let error = soon(second.ask(says("mine"))).await.unwrap_err();
+    assert!(matches!(error, SessionError::NotStarted(_)), "{error}");
+    assert!(error.to_string().contains("in use"), "{error}");
+    soon(second.stop()).await;
+    soon(owner.stop()).await;
+    // As soon as the first has stopped, its id is free.
+    let third = Session::new(place.options().resume(id));
+    soon(third.start()).await.unwrap();
+    soon(third.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn one_writer_for_each_workspace() {
+    let place = Place::new();
+    let exclusive = || {
+        let mut options = place.options();
+        options.lock_workspace = true;
+        options
+    };
+    let first = Session::new(exclusive());
+    soon(first.start()).await.unwrap();
+    let second = Session::new(exclusive());
+    let error = soon(second.start()).await.unwrap_err();
+    assert!(error.to_string().contains("in use"), "{error}");
+    soon(second.stop()).await;
+    soon(first.stop()).await;
+    let third = Session::new(exclusive());
+    soon(third.start()).await.unwrap();
+    soon(third.stop()).await;
+    place.is_clean().await;
+}

@@ -1,0 +1,71 @@
+//! A CLI that says nothing more, wherever that is.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_session::{Phase, Session, SessionError};
+
+use crate::place::{Place, running, script, soon};
+
+#[tokio::test]
+async fn silence_is_noticed_in_every_phase() {
+    let points = [
+        ("start", Phase::Starting),
+        ("initialize", Phase::Starting),
+        ("turn", Phase::Model),
+        ("mid", Phase::Model),
+        ("result", Phase::Model),
+    ];
+    for (point, expected) in points {
+        let place = Place::new();
+        let mut options = place.misbehaving(&json!({"silence": point}).to_string());
+        options.limits.starting = Some(Duration::from_secs(1));
+        options.limits.model = Some(Duration::from_secs(1));
+        let session = Session::new(options);
+        let error = soon(session.ask(script(&json!([{"text": "some words of a text"}])))).await.unwrap_err();
+        let SessionError::TimedOut { phase, .. } = &error else { panic!("{point}: {error}") };
+        assert_eq!(*phase, expected, "{point}: {error}");
+        soon(session.stop()).await;
+        place.is_clean().await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_without_a_result_is_noticed() {
+    let place = Place::new();
+    let mut options = place.misbehaving("no_result");
+    options.limits.model = Some(Duration::from_secs(1));
+    let session = Session::new(options);
+    let error = soon(session.ask(script(&json!([{"text": "words"}])))).await.unwrap_err();
+    assert!(matches!(error, SessionError::TimedOut { phase: Phase::Model, .. }), "{error}");
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn an_end_without_a_result_is_an_error_also_with_exit_0() {
+    for how in ["exit_without_result", "truncated_result"] {
+        let place = Place::new();
+        let session = Session::new(place.misbehaving(how));
+        let error = soon(session.ask(script(&json!([{"text": "words"}])))).await.unwrap_err();
+        let SessionError::Died { exit, text, .. } = &error else { panic!("{how}: {error}") };
+        assert!(exit.is_success(), "{how}: {error}");
+        assert_eq!(text.as_deref(), Some("words"), "{how}: {error}");
+        soon(session.stop()).await;
+        place.is_clean().await;
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_that_is_ignored_is_an_error_after_the_limit() {
+    let place = Place::new();
+    let mut options = place.misbehaving("ignore_interrupt");
+    options.limits.control = Duration::from_millis(500);
+    let session = Session::new(options);
+    let _sent = session.send(script(&json!([{"sleep": 60, "text": "never"}]))).await.unwrap();
+    running(&session).await;
+    let error = soon(session.interrupt()).await.unwrap_err();
+    assert!(matches!(error, SessionError::NoAnswer { what: "interrupt", .. }), "{error}");
+    soon(session.stop()).await;
+    place.is_clean().await;
+}

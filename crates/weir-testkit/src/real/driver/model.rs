@@ -1,0 +1,59 @@
+//! What goes in and what comes out.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use weir_transcript::HostEvent;
+
+use crate::json::Json;
+
+/// How to start a CLI.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Its working directory.
+    pub directory: PathBuf,
+}
+
+/// A line of the CLI.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// As it came, without the line feed.
+    pub bytes: Vec<u8>,
+    /// As JSON; null where it is none.
+    pub json: Json,
+}
+
+impl Received {
+    /// Whether it has this type and, if one is given, this subtype.
+    pub fn is(&self, kind: &str, subtype: Option<&str>) -> bool {
+        self.json.str_of("type") == Some(kind)
+            && subtype.is_none_or(|subtype| self.json.str_of("subtype") == Some(subtype))
+    }
+}
+
+/// What happened, in order: what the CLI wrote and what we did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happening {
+    /// A line of the CLI.
+    Line(Vec<u8>),
+    /// Something on our side.
+    Host(HostEvent),
+}
+
+/// An answer to a request of the CLI.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// The `response` of the `control_response`.
+    pub response: Json,
+    /// What the transcript is told.
+    pub event: Option<HostEvent>,
+}
+
+/// Answers the requests of the CLI. It gets the whole line; no answer leaves the request open.
+pub type Responder = Box<dyn FnMut(&Json) -> Option<Response> + Send>;

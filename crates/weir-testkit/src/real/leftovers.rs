@@ -1,0 +1,59 @@
+//! Processes that a CLI has left behind, found by their environment.
+//!
+//! Tools run in sessions of their own, so neither the process group nor the parent tells that they belong to a
+//! test. Their `HOME` does: every test has one of its own. Works where there is a `/proc`; elsewhere nothing is
+//! found.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A process that outlived its CLI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its id.
+    pub process: i32,
+    /// What it was started with.
+    pub command: String,
+}
+
+/// How long processes may take to end after their CLI has.
+const GRACE: Duration = Duration::from_secs(3);
+/// How often they are looked for.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Finds the processes whose home is this folder and that do not end soon, and kills them. They are not our
+/// children, so somebody else reaps them.
+pub fn end_leftovers(home: &Path) -> Vec<Leftover> {
+    let end = Instant::now() + GRACE;
+    let mut found = leftovers(home);
+    while !found.is_empty() && Instant::now() < end {
+        std::thread::park_timeout(POLL);
+        found = leftovers(home);
+    }
+    for leftover in &found {
+        if let Some(id) = Pid::from_raw(leftover.process) {
+            let _has_just_ended = kill_process(id, Signal::KILL);
+        }
+    }
+    found
+}
+
+fn leftovers(home: &Path) -> Vec<Leftover> {
+    let wanted = format!("HOME={}", home.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
+        // Those of other users cannot be read; those that have just ended are empty.
+        let Ok(environment) = std::fs::read(entry.path().join("environ")) else { continue };
+        if environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes()) {
+            let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ").trim_end().to_owned();
+            found.push(Leftover { process, command });
+        }
+    }
+    found
+}

@@ -1,0 +1,139 @@
+//! A place for a CLI to run in: folders of its own and an environment in which nothing is inherited.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A key that no API would take.
+pub const DUMMY_KEY: &str = "sk-ant-dummy-loopback";
+
+/// Folders for one test: a home, a working directory and one for temporary files. Removed when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    /// Removes the folders.
+    folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Place {
+    /// A fresh place.
+    ///
+    /// # Errors
+    /// If the folders cannot be made.
+    pub fn new() -> io::Result<Self> {
+        // A short name: the CLI opens a socket below it, whose path may have 103 bytes.
+        let folder = tempfile::Builder::new().prefix("weir-").tempdir()?;
+        let root = folder.path().canonicalize()?;
+        let place = Self { folder, root };
+        for folder in [place.home(), place.directory(), place.temporary()] {
+            std::fs::create_dir(folder)?;
+        }
+        Ok(place)
+    }
+
+    /// The home directory.
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// The working directory.
+    pub fn directory(&self) -> PathBuf {
+        self.root.join("demo")
+    }
+
+    /// Where temporary files go.
+    pub fn temporary(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    /// All of it.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Writes a file into the working directory, with the folders on the way to it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, content: &str) -> io::Result<()> {
+        let path = self.directory().join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, content)
+    }
+
+    /// The environment of a CLI in this place, which talks to the API at `url`. It is all that the CLI gets.
+    pub fn environment(&self, url: &str) -> Vec<(OsString, OsString)> {
+        let temporary = self.temporary().into_os_string();
+        let mut variables: Vec<(OsString, OsString)> = vec![
+            ("HOME".into(), self.home().into()),
+            ("PATH".into(), path_variable()),
+            ("LANG".into(), "C.UTF-8".into()),
+            ("TZ".into(), "UTC".into()),
+            ("SHELL".into(), "/bin/bash".into()),
+            ("ANTHROPIC_API_KEY".into(), DUMMY_KEY.into()),
+            ("ANTHROPIC_BASE_URL".into(), url.into()),
+        ];
+        // Otherwise it leaves folders and sockets in the system's own temporary folder.
+        for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR", "XDG_RUNTIME_DIR"] {
+            variables.push((name.into(), temporary.clone()));
+        }
+        for name in [
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_TELEMETRY",
+            "DISABLE_ERROR_REPORTING",
+            "DISABLE_BUG_COMMAND",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        ] {
+            variables.push((name.into(), "1".into()));
+        }
+        variables
+    }
+
+    /// Removes the folders and says whether that worked, which dropping it does not.
+    ///
+    /// # Errors
+    /// If something is left.
+    pub fn remove(self) -> io::Result<()> {
+        self.folder.close()
+    }
+}
+
+/// The usual folders, and the one that Node is in: older CLIs are scripts for it.
+fn path_variable() -> OsString {
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let node = std::env::split_paths(&inherited).find(|folder| folder.join("node").is_file());
+    let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
+    std::env::join_paths(node.into_iter().chain(usual)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_inherited_and_everything_is_inside() {
+        let place = Place::new().unwrap();
+        let environment = place.environment("http://127.0.0.1:1");
+        let value = |name: &str| {
+            let found = environment.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.to_str().unwrap().to_owned())
+        };
+        for name in ["HOME", "TMPDIR", "CLAUDE_CODE_TMPDIR"] {
+            assert!(Path::new(&value(name).unwrap()).starts_with(place.root()), "{name}");
+        }
+        assert_eq!(value("ANTHROPIC_API_KEY").as_deref(), Some(DUMMY_KEY));
+        assert_eq!(value("USER"), None);
+        assert!(place.root().as_os_str().len() < 60, "sockets need short paths");
+    }
+
+    #[test]
+    fn a_place_is_gone_when_it_is_removed() {
+        let place = Place::new().unwrap();
+        place.write("a/b.txt", "x").unwrap();
+        let root = place.root().to_owned();
+        place.remove().unwrap();
+        assert!(!root.exists());
+    }
+}

@@ -1,0 +1,25 @@
+//! Scenarios: what a host does with a CLI, as data, so that any driver can run them on any CLI.
+//!
+//! [`all`] is the list. [`run`] plays one of them with the small driver of [`crate::real`] and folds what came
+//! into an [`Outcome`]; [`outline`] writes a view down, one fact a line; [`compare`] holds two outlines against
+//! each other, with the table of [`DIFFERENCES`] that are known. The list knows nothing of how it is run.
+
+mod campaign;
+mod compare;
+mod differences;
+mod list;
+mod model;
+mod outline;
+mod reply;
+mod run;
+mod table;
+mod wait;
+
+pub use campaign::{Report, Verdict, conform};
+pub use compare::{Comparison, compare};
+pub use differences::{Difference, Rule, Scope, Versions};
+pub use list::all;
+pub use model::{Action, Condition, Hook, Process, Reply, ReplyRule, Scenario};
+pub use outline::outline;
+pub use run::{ASK_FLAGS, BASE_FLAGS, Cli, MODEL_FLAGS, Outcome, RunError, run};
+pub use table::{DIFFERENCES, IMITATED};

@@ -1,0 +1,205 @@
+//! What a scenario is.
+
+use crate::json::Json;
+
+/// What a host does, and with what. `{{CWD}}` in texts and flags is the working directory; `{{SESSION}}` is the id
+/// of the session that the process before had.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    /// Files in the working directory.
+    pub files: Vec<(&'static str, &'static str)>,
+    /// The processes, one after the other in the same place.
+    pub processes: Vec<Process>,
+    /// Lines that the outline must have, with `*` for any text: without them the scenario shows nothing.
+    pub shows: Vec<&'static str>,
+    /// The HTTP statuses that the API gives a real CLI, in order, where that matters. Zero: no answer.
+    pub statuses: Option<&'static [u16]>,
+}
+
+/// One process of the CLI.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Process {
+    /// Flags besides the usual ones.
+    pub flags: Vec<String>,
+    /// Variables besides the usual ones.
+    pub environment: Vec<(&'static str, &'static str)>,
+    /// Whether nobody answers for the user: then the CLI is not told to ask.
+    pub unattended: bool,
+    /// Whether the usual flags are left out.
+    pub bare: bool,
+    /// Hooks that the host runs.
+    pub hooks: Vec<Hook>,
+    /// The name of the MCP server that lives in the host, with the tool `add`.
+    pub mcp_server: Option<&'static str>,
+    /// How requests of the CLI are answered; the first rule that fits counts. What fits none is allowed.
+    pub replies: Vec<ReplyRule>,
+    /// What the host does, in order. At the end its input is closed and it has to end.
+    pub actions: Vec<Action>,
+}
+
+/// A hook that the host runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hook {
+    /// The event, such as `PreToolUse`.
+    pub event: &'static str,
+    /// Which tools; none for all.
+    pub matcher: Option<&'static str>,
+    /// What it says.
+    pub output: Json,
+}
+
+/// How requests for a tool are answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplyRule {
+    /// The tool.
+    pub tool: &'static str,
+    /// The answer.
+    pub reply: Reply,
+}
+
+/// An answer to a request of the CLI.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// It is allowed.
+    Allow,
+    /// It is allowed with other arguments.
+    AllowWith(Json),
+    /// It is allowed from now on, by the first rule that the CLI suggests.
+    AllowAlways,
+    /// It is denied with this message.
+    Deny(&'static str),
+    /// It is denied, and the turn ends.
+    DenyAndInterrupt(&'static str),
+    /// A question gets these answers: question and label.
+    Answer(Vec<(&'static str, &'static str)>),
+    /// It stays open.
+    Hold,
+}
+
+/// Something that the host does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Sends a message with an id of our own.
+    Send(String),
+    /// Sends a message with pictures: the text and how many.
+    SendPictures(String, usize),
+    /// Writes a line as it is.
+    Write(String),
+    /// Sends a control request with this id.
+    Request(&'static str, Json),
+    /// Waits.
+    Await(Condition),
+    /// Answers the requests that were held.
+    AnswerHeld(Reply),
+    /// Closes the input and goes on.
+    CloseInput,
+    /// SIGINT.
+    InterruptSignal,
+    /// SIGTERM.
+    TerminateSignal,
+}
+
+/// Something to wait for. Counts are those of the process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// So many results.
+    Results(usize),
+    /// So many pieces of text.
+    Deltas(usize),
+    /// So many calls of a tool, by the main agent or another.
+    ToolCalls(&'static str, usize),
+    /// So many requests for permission or questions.
+    PermissionRequests(usize),
+    /// The answer to a control request of ours.
+    Response(&'static str),
+    /// So many lines of this type and subtype.
+    Lines(&'static str, &'static str, usize),
+    /// So many results where the CLI reports tasks in the background, so many (the second number) where it does not.
+    ResultsWithTasks(usize, usize),
+    /// The file is there, in the working directory.
+    File(&'static str),
+    /// The process has ended by itself.
+    Exit,
+}
+
+impl Scenario {
+    /// A scenario with one process.
+    pub fn new(name: &'static str, about: &'static str, process: Process) -> Self {
+        Self { name, about, files: Vec::new(), processes: vec![process], shows: Vec::new(), statuses: None }
+    }
+
+    /// The same with a file in the working directory.
+    #[must_use]
+    pub fn file(mut self, name: &'static str, content: &'static str) -> Self {
+        self.files.push((name, content));
+        self
+    }
+
+    /// The same with a line that the outline must have.
+    #[must_use]
+    pub fn shows(mut self, pattern: &'static str) -> Self {
+        self.shows.push(pattern);
+        self
+    }
+
+    /// The same with the statuses that the API gives a real CLI.
+    #[must_use]
+    pub fn statuses(mut self, statuses: &'static [u16]) -> Self {
+        self.statuses = Some(statuses);
+        self
+    }
+
+    /// The same with one more process after the others.
+    #[must_use]
+    pub fn then(mut self, process: Process) -> Self {
+        self.processes.push(process);
+        self
+    }
+}
+
+impl Process {
+    /// A process that does these things.
+    pub fn new(actions: impl IntoIterator<Item = Action>) -> Self {
+        Self { actions: actions.into_iter().collect(), ..Self::default() }
+    }
+
+    /// A process that gets these messages, each after the result of the one before.
+    pub fn conversation(messages: impl IntoIterator<Item = String>) -> Self {
+        let messages = messages.into_iter().enumerate();
+        Self::new(messages.flat_map(|(place, message)| {
+            [Action::Send(message), Action::Await(Condition::Results(place + 1))]
+        }))
+    }
+
+    /// The same with more flags.
+    #[must_use]
+    pub fn flags<'f>(mut self, flags: impl IntoIterator<Item = &'f str>) -> Self {
+        self.flags.extend(flags.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// The same with one more variable.
+    #[must_use]
+    pub fn variable(mut self, name: &'static str, value: &'static str) -> Self {
+        self.environment.push((name, value));
+        self
+    }
+
+    /// The same with one more rule for answers.
+    #[must_use]
+    pub fn reply(mut self, tool: &'static str, reply: Reply) -> Self {
+        self.replies.push(ReplyRule { tool, reply });
+        self
+    }
+
+    /// The same with one more hook.
+    #[must_use]
+    pub fn hook(mut self, event: &'static str, matcher: Option<&'static str>, output: Json) -> Self {
+        self.hooks.push(Hook { event, matcher, output });
+        self
+    }
+}

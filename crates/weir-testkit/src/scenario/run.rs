@@ -1,0 +1,352 @@
+//! Plays a scenario with the small driver and folds what came.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use weir_transcript::{Fold, FoldOptions, HostEvent, View};
+use weir_wire::Decoder;
+
+use super::model::{Action, Process, Scenario};
+use super::wait::{is_permission_request, wait, wait_for_response};
+use super::{outline, reply};
+use crate::api::{ApiError, RecordedRequest, ScriptedApi};
+use crate::json::Json;
+use crate::object;
+use crate::real::{
+    Driver, DriverError, Exit, Happening, Launch, Leftover, Place, RealCli, Received, Version, end_leftovers,
+};
+use crate::redact::Redactor;
+
+/// How long anything may take. Generous: an old CLI on a busy machine needs ten seconds to start.
+pub(super) const DEADLINE: Duration = Duration::from_secs(90);
+/// Longest line of an outline, in characters.
+const LONGEST_LINE: usize = 600;
+/// The variable that tells the simulated CLI which version to imitate.
+const SIMULATED_VERSION: &str = "SIMULATED_CLAUDE_VERSION";
+
+/// The flags that every process gets.
+pub const BASE_FLAGS: &[&str] =
+    &["-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"];
+/// The flags that let the CLI ask.
+pub const ASK_FLAGS: &[&str] = &["--permission-prompt-tool", "stdio"];
+/// One model for all, so that costs can be compared.
+pub const MODEL_FLAGS: &[&str] = &["--model", "claude-sonnet-4-5-20250929"];
+/// The smallest picture there is: one transparent pixel.
+const PICTURE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// A CLI to run scenarios on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cli {
+    /// Its version, or the one that it imitates.
+    pub version: Version,
+    /// Its executable.
+    pub program: PathBuf,
+    /// Whether it is the simulated one.
+    pub simulated: bool,
+}
+
+impl Cli {
+    /// The simulated CLI at this path, as this version.
+    pub fn simulated(program: impl Into<PathBuf>, version: Version) -> Self {
+        Self { version, program: program.into(), simulated: true }
+    }
+}
+
+impl From<RealCli> for Cli {
+    fn from(real: RealCli) -> Self {
+        Self { version: real.version, program: real.program, simulated: false }
+    }
+}
+
+impl std::fmt::Display for Cli {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", if self.simulated { "simulated" } else { "real" }, self.version)
+    }
+}
+
+/// What came of a scenario.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The conversation.
+    pub view: View,
+    /// The view and how the processes ended, one fact a line, without what differs from run to run.
+    pub outline: Vec<String>,
+    /// How each process ended.
+    pub exits: Vec<Exit>,
+    /// Every line that the CLI wrote, process by process.
+    pub lines: Vec<Vec<Received>>,
+    /// What the API was asked.
+    pub requests: Vec<RecordedRequest>,
+    /// Processes that were left, and were killed.
+    pub leftovers: Vec<Leftover>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Why a scenario could not be played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The folders could not be made.
+    #[error("the folders for the scenario could not be made in the temporary folder")]
+    Place(#[from] io::Error),
+    /// The API could not be started.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The CLI did not do its part.
+    #[error("scenario {scenario}, process {process}, step {step}: {source}")]
+    Driver {
+        /// The scenario.
+        scenario: &'static str,
+        /// Which process, counted from one.
+        process: usize,
+        /// Which of its steps, counted from one.
+        step: usize,
+        /// What went wrong.
+        source: DriverError,
+    },
+}
+
+/// Plays a scenario in a place of its own, with an API of its own.
+///
+/// # Errors
+/// If the CLI does not do what the scenario waits for.
+pub fn run(cli: &Cli, scenario: &Scenario) -> Result<Outcome, RunError> {
+    let started = Instant::now();
+    let place = Place::new()?;
+    let api = ScriptedApi::start()?;
+    let directory = place.directory().to_string_lossy().into_owned();
+    for (name, content) in &scenario.files {
+        place.write(name, &content.replace("{{CWD}}", &directory))?;
+    }
+    let address = api.url().replace("http://", "");
+    let redactor = Redactor::for_place(&place).replace(address, "<api>");
+    let mut played = Played { redactor, ..Played::default() };
+    let result = scenario.processes.iter().enumerate().try_for_each(|(number, process)| {
+        let stage = Stage { cli, place: &place, api: &api };
+        let mut step = 0;
+        stage.play(process, &mut played, &mut step).map_err(|source| RunError::Driver {
+            scenario: scenario.name,
+            process: number + 1,
+            step,
+            source,
+        })
+    });
+    let leftovers = end_leftovers(&place.home());
+    result?;
+    let view = played.fold.into_view();
+    let mut lines = outline(&view);
+    for (number, exit) in played.exits.iter().enumerate() {
+        lines.push(format!("process {} ended: code {:?} signal {:?}", number + 1, exit.code, exit.signal));
+        lines.extend(exit.stderr.lines().map(|line| format!("process {} stderr: {line}", number + 1)));
+    }
+    if !leftovers.is_empty() {
+        lines.push("processes were left behind".into());
+    }
+    Ok(Outcome {
+        view,
+        // Cut after the redaction: paths and ids are not of the same length everywhere.
+        outline: lines
+            .iter()
+            .map(|line| played.redactor.text(line).chars().take(LONGEST_LINE).collect())
+            .collect(),
+        exits: played.exits,
+        lines: played.lines,
+        requests: api.requests(),
+        leftovers,
+        elapsed: started.elapsed(),
+    })
+}
+
+/// What has come of the processes so far.
+#[derive(Debug)]
+struct Played {
+    fold: Fold,
+    redactor: Redactor,
+    exits: Vec<Exit>,
+    lines: Vec<Vec<Received>>,
+    session: String,
+    messages: u32,
+}
+
+impl Default for Played {
+    fn default() -> Self {
+        Self {
+            fold: Fold::new(FoldOptions::default()),
+            redactor: Redactor::new(),
+            exits: Vec::new(),
+            lines: Vec::new(),
+            session: String::new(),
+            messages: 0,
+        }
+    }
+}
+
+/// Where a process runs.
+#[derive(Debug, Clone, Copy)]
+struct Stage<'s> {
+    cli: &'s Cli,
+    place: &'s Place,
+    api: &'s ScriptedApi,
+}
+
+impl Stage<'_> {
+    fn play(&self, process: &Process, played: &mut Played, step: &mut usize) -> Result<(), DriverError> {
+        let for_replies = Arc::new(process.clone());
+        let responder = {
+            let process = Arc::clone(&for_replies);
+            Box::new(move |line: &Json| reply::respond(&process, line))
+        };
+        let driver = Driver::start(&self.launch(process, &played.session), responder)?;
+        if let Some(request) = reply::initialize(process) {
+            driver.send(&control_request("initialize-1", &request))?;
+            wait_for_response(&driver, "initialize-1")?;
+        }
+        for action in &process.actions {
+            *step += 1;
+            self.act(&driver, action, played)?;
+        }
+        *step += 1;
+        driver.close_input();
+        driver.wait_for_exit(DEADLINE)?;
+        let lines = driver.lines();
+        let (exit, happenings) = driver.finish(DEADLINE)?;
+        played.take(exit, &happenings, lines);
+        Ok(())
+    }
+
+    fn launch(&self, process: &Process, session: &str) -> Launch {
+        let directory = self.place.directory();
+        let fill = |flag: &str| {
+            flag.replace("{{CWD}}", &directory.to_string_lossy()).replace("{{SESSION}}", session)
+        };
+        let base: &[&[&str]] = match (process.bare, process.unattended) {
+            (true, _) => &[],
+            (false, true) => &[BASE_FLAGS, MODEL_FLAGS],
+            (false, false) => &[BASE_FLAGS, MODEL_FLAGS, ASK_FLAGS],
+        };
+        let base = base.iter().flat_map(|flags| flags.iter().map(|flag| (*flag).to_owned()));
+        let mut environment = self.place.environment(&self.api.url());
+        environment.extend(process.environment.iter().map(|(name, value)| (name.into(), value.into())));
+        if self.cli.simulated {
+            environment.push((SIMULATED_VERSION.into(), self.cli.version.to_string().into()));
+        }
+        Launch {
+            program: self.cli.program.clone(),
+            arguments: base.chain(process.flags.iter().map(|flag| fill(flag))).collect(),
+            environment,
+            directory,
+        }
+    }
+
+    fn act(&self, driver: &Driver, action: &Action, played: &mut Played) -> Result<(), DriverError> {
+        let directory = self.place.directory().to_string_lossy().into_owned();
+        let fill = |text: &str| text.replace("{{CWD}}", &directory);
+        match action {
+            Action::Send(text) => send(driver, &fill(text), 0, played),
+            Action::SendPictures(text, count) => send(driver, &fill(text), *count, played),
+            Action::Write(line) => driver.send_raw(&fill(line)),
+            Action::Request(id, request) => {
+                let interrupts = request.str_of("subtype") == Some("interrupt");
+                driver.send_with(&control_request(id, request), interrupts.then_some(HostEvent::Interrupted))
+            }
+            Action::Await(condition) => wait(driver, &self.place.directory(), condition),
+            Action::AnswerHeld(answer) => {
+                for line in driver.lines().iter().filter(|line| is_permission_request(line)) {
+                    let request = line.json.get("request").unwrap_or(&Json::Null);
+                    let id = line.json.get("request_id").unwrap_or(&Json::Null);
+                    if let Some(response) = reply::decide(id, request, answer) {
+                        let line = object! { "type" => "control_response", "response" => response.response };
+                        driver.send_with(&line, response.event)?;
+                    }
+                }
+                Ok(())
+            }
+            Action::CloseInput => {
+                driver.close_input();
+                Ok(())
+            }
+            Action::InterruptSignal => {
+                driver.signal(Signal::INT);
+                Ok(())
+            }
+            Action::TerminateSignal => {
+                driver.signal(Signal::TERM);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Played {
+    /// Folds what a process did.
+    fn take(&mut self, exit: Exit, happenings: &[Happening], lines: Vec<Received>) {
+        let mut decoder = Decoder::new();
+        for happening in happenings {
+            match happening {
+                Happening::Line(bytes) => {
+                    self.fold.line_changes(&decoder.decode(bytes));
+                }
+                Happening::Host(event) => {
+                    self.fold.host_changes(event);
+                }
+            }
+        }
+        for line in &lines {
+            for id in task_ids(&line.json) {
+                self.redactor.add(id, "<task>");
+            }
+            if let Some(session) = line.json.str_of("session_id").filter(|_| line.is("system", Some("init")))
+            {
+                self.session = session.to_owned();
+            }
+        }
+        self.exits.push(exit);
+        self.lines.push(lines);
+    }
+}
+
+fn send(driver: &Driver, text: &str, pictures: usize, played: &mut Played) -> Result<(), DriverError> {
+    played.messages += 1;
+    // Ids that differ from message to message and not from run to run.
+    let id = format!("00000000-0000-4000-8000-{:012}", played.messages);
+    let content = if pictures == 0 {
+        Json::from(text)
+    } else {
+        let source = object! { "type" => "base64", "media_type" => "image/png", "data" => PICTURE };
+        let picture = object! { "type" => "image", "source" => source };
+        let mut blocks = vec![object! { "type" => "text", "text" => text }];
+        blocks.extend(std::iter::repeat_n(picture, pictures));
+        Json::Array(blocks)
+    };
+    let line = object! {
+        "type" => "user",
+        "message" => object! { "role" => "user", "content" => content },
+        "session_id" => "default",
+        "parent_tool_use_id" => Json::Null,
+        "uuid" => &id,
+    };
+    let message = weir_wire::MessageId::from(id.as_str());
+    let queued = HostEvent::MessageQueued {
+        message: message.clone(),
+        text: text.to_owned(),
+        images: u32::try_from(pictures).unwrap_or(u32::MAX),
+    };
+    driver.send_with(&line, [queued, HostEvent::MessageSent { message }])
+}
+
+fn control_request(id: &str, request: &Json) -> Json {
+    object! { "type" => "control_request", "request_id" => id, "request" => request }
+}
+
+/// The CLI's names for tasks, which it makes up.
+fn task_ids(line: &Json) -> Vec<String> {
+    let result = line.get("tool_use_result");
+    let of_result = ["agentId", "backgroundTaskId"].map(|key| result.and_then(|result| result.str_of(key)));
+    let found = of_result.into_iter().chain([line.str_of("task_id")]);
+    found.flatten().filter(|id| id.len() > 4).map(str::to_owned).collect()
+}

@@ -1,0 +1,188 @@
+//! The table of known differences between the simulated CLI and real ones, each with its reason.
+//!
+//! A rule that no scenario needs any more fails the test that runs all of them, so the table stays short.
+
+use super::differences::{Difference, Rule, Scope, Versions};
+use crate::real::Version;
+
+/// The versions that the simulated CLI imitates word by word. For others it behaves like the nearer of them.
+pub const IMITATED: &[Version] = &[Version::new(2, 1, 9), Version::new(2, 1, 325)];
+
+const FIRST: Version = Version::new(0, 0, 0);
+const V1: Version = Version::new(1, u32::MAX, 0);
+const BEFORE_2_1: Version = Version::new(2, 0, u32::MAX);
+const V2_1_9: Version = Version::new(2, 1, 9);
+const V2_1_10: Version = Version::new(2, 1, 10);
+const V2_1_196: Version = Version::new(2, 1, 196);
+const V2_1_324: Version = Version::new(2, 1, 324);
+
+const fn always(scenario: &'static str, rule: Rule, reason: &'static str) -> Difference {
+    Difference { scope: Scope { scenario, versions: Versions::All }, rule, chance: false, reason }
+}
+
+const fn other(scenario: &'static str, rule: Rule, reason: &'static str) -> Difference {
+    Difference { scope: Scope { scenario, versions: Versions::NotImitated }, rule, chance: false, reason }
+}
+
+const fn between(
+    scenario: &'static str,
+    (from, to): (Version, Version),
+    rule: Rule,
+    reason: &'static str,
+) -> Difference {
+    Difference {
+        scope: Scope { scenario, versions: Versions::Between(from, to) },
+        rule,
+        chance: false,
+        reason,
+    }
+}
+
+const fn by_chance(scenario: &'static str, version: Version, rule: Rule, reason: &'static str) -> Difference {
+    let versions = Versions::Between(version, version);
+    Difference { scope: Scope { scenario, versions }, rule, chance: true, reason }
+}
+
+const ENGINE: &str = "the words are those of the JavaScript engine that parses the line";
+const ESTIMATE: &str = "the CLI estimates the length of its own prompt";
+const COUNTS: &str =
+    "rounds, tokens, prices and the side calls to a small model are counted anew in many releases";
+const WORDS: &str = "what tools and errors say is worded anew in many releases";
+const SIDE_CALLS: &str = "2.1.9 asks a small model about the output of commands: how often, and whether that ends before the turn, is chance";
+const FATE: &str = "what is said about the fate of a message came bit by bit between 2.1.9 and 2.1.325";
+const WRITES: &str = "1.0 says less about what a tool did to a file";
+
+/// The table.
+pub const DIFFERENCES: &[Difference] = &[
+    // Every version.
+    always(
+        "*-line",
+        Rule::Rewrite("process 1 stderr: Error parsing *", "process 1 stderr: not JSON"),
+        ENGINE,
+    ),
+    always(
+        "*-line",
+        Rule::Rewrite("[-] notice \"ProcessEnded { code: Some(1), *", "[-] notice ended with 1"),
+        ENGINE,
+    ),
+    always("prompt-too-long", Rule::Rewrite("turn 1 text *", "turn 1 text too long"), ESTIMATE),
+    always("prompt-too-long", Rule::Rewrite("[1] text Complete *", "[1] text too long"), ESTIMATE),
+    // 2.1.9.
+    between(
+        "terminate-signal",
+        (FIRST, V2_1_324),
+        Rule::Omit("processes were left behind"),
+        "before 2.1.325 SIGTERM leaves a running tool alive; the simulated CLI always ends its own",
+    ),
+    by_chance(
+        "*-parallel",
+        V2_1_9,
+        Rule::Omit("*output *"),
+        "2.1.9 loses the output of a quick command now and then",
+    ),
+    by_chance(
+        "resume-interrupted",
+        V2_1_9,
+        Rule::Omit("processes were left behind"),
+        "2.1.9 may end before it has ended the tool that was interrupted",
+    ),
+    by_chance("max-turns", V2_1_9, Rule::Omit("*cost *"), SIDE_CALLS),
+    by_chance("max-turns", V2_1_9, Rule::Omit("  claude-haiku-* in, * out, *"), SIDE_CALLS),
+    by_chance("big-tool-result", V2_1_9, Rule::Omit("*cost *"), SIDE_CALLS),
+    by_chance("big-tool-result", V2_1_9, Rule::Omit("  claude-haiku-* in, * out, *"), SIDE_CALLS),
+    // Versions that are not imitated.
+    other("*", Rule::Omit("*cost *"), COUNTS),
+    other("*", Rule::Omit("  claude-* in, * out, *"), COUNTS),
+    other("*", Rule::Omit("turn * tokens *"), COUNTS),
+    other("*", Rule::Omit("turn * rounds *"), COUNTS),
+    other("*", Rule::Omit("turn * ended by *"), "results say why a turn ended only since 2.1.197 or so"),
+    other(
+        "*",
+        Rule::Omit("turn * stop reason *"),
+        "results say why the model stopped only since 2.1.197 or so",
+    ),
+    other("*", Rule::Omit("turn * api error *"), "results give the HTTP status only since 2.1.325 or so"),
+    other("*", Rule::Omit("*output *"), WORDS),
+    other("*", Rule::Omit("*summary *"), WORDS),
+    other("*", Rule::Omit("*detail *"), WORDS),
+    other("*", Rule::Rewrite("[1] text Complete *ApiError {*", "[1] text of an error"), WORDS),
+    other("*", Rule::Rewrite("[1] text Complete \"API Error: *", "[1] text of an error"), WORDS),
+    other("*", Rule::Rewrite("turn 1 text \"API Error: *", "turn 1 text of an error"), WORDS),
+    other("*", Rule::Rewrite("process 1 stderr: *", "process 1 stderr"), WORDS),
+    other(
+        "*",
+        Rule::Rewrite("request permission Bash *", "request permission Bash"),
+        "suggestions grow in number",
+    ),
+    other("*", Rule::Rewrite("[*] user Host *", "user"), FATE),
+    other("*", Rule::Omit("[*] notice retry *"), "retries are told of only since 2.1.61 or so"),
+    other("*", Rule::MoreRequests, "the number of tries, and side calls at the start, differ"),
+    other("coalesced", Rule::Skip, FATE),
+    other("steered", Rule::Skip, FATE),
+    other(
+        "max-tokens",
+        Rule::Skip,
+        "whether the CLI goes on by itself after a cut answer changed several times",
+    ),
+    other(
+        "compaction",
+        Rule::Skip,
+        "what /compact says, and whether one exchange is enough for it, changed several times",
+    ),
+    other(
+        "interrupt-stream",
+        Rule::Rewrite("[1] text * \"word*", "[1] text cut off"),
+        "only some mark it as cut off",
+    ),
+    // Versions before 2.1.
+    between("max-budget", (FIRST, V1), Rule::Skip, "1.0 has no --max-budget-usd"),
+    between("no-persistence", (FIRST, V1), Rule::Skip, "1.0 has no --no-session-persistence"),
+    between("question-*", (FIRST, V1), Rule::Skip, "1.0 has no AskUserQuestion"),
+    between("plan-*", (FIRST, V1), Rule::Skip, "1.0 keeps no plan file"),
+    between(
+        "subagent*",
+        (FIRST, V1),
+        Rule::Skip,
+        "1.0 writes fewer lines for sub-agents and has none in the background",
+    ),
+    between("background-bash", (FIRST, V1), Rule::Skip, "1.0 says less about commands in the background"),
+    between("files", (FIRST, V1), Rule::Skip, WRITES),
+    between("permission-always", (FIRST, V1), Rule::Skip, WRITES),
+    between("set-permission-mode", (FIRST, V1), Rule::Skip, WRITES),
+    between(
+        "error-in-stream",
+        (FIRST, BEFORE_2_1),
+        Rule::Skip,
+        "2.0 does not try again after an error in the stream",
+    ),
+    // Between the two that are imitated.
+    between("search", (V2_1_10, V2_1_196), Rule::Skip, "Glob and Grep are there until about 2.1.196"),
+    between("todos", (V2_1_10, V2_1_196), Rule::Skip, "TodoWrite is there until about 2.1.196"),
+    between(
+        "background-bash",
+        (V2_1_10, V2_1_324),
+        Rule::Skip,
+        "tasks in the background are told of in steps",
+    ),
+    between(
+        "subagent-background",
+        (V2_1_10, V2_1_324),
+        Rule::Skip,
+        "tasks in the background are told of in steps",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_difference_has_a_reason_and_some_version() {
+        for difference in DIFFERENCES {
+            assert!(difference.reason.len() > 10, "{difference:?}");
+            if let Versions::Between(from, to) = difference.scope.versions {
+                assert!(from <= to, "{difference:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Control requests of the host. They are answered on the reading thread, also while a turn runs.
+
+mod answers;
+
+use std::sync::Arc;
+
+use super::cancel::Stop;
+use super::ids::Ids;
+use super::lines;
+use super::mcp::{self, Server};
+use super::misbehave::{Misbehaviour, Point};
+use super::sim::Sim;
+use crate::json::Json;
+use crate::object;
+
+/// What a request gets.
+enum Reply {
+    /// Success, with or without a body.
+    Success(Option<Json>),
+    Error {
+        text: String,
+        code: Option<&'static str>,
+    },
+    /// Nothing: it was answered already, or never will be.
+    None,
+}
+
+fn success(body: Json) -> Reply {
+    Reply::Success(Some(body))
+}
+
+fn error(text: impl Into<String>, code: &'static str) -> Reply {
+    Reply::Error { text: text.into(), code: Some(code) }
+}
+
+/// Answers a request.
+pub(crate) fn handle(sim: &Arc<Sim>, ids: &Arc<Ids>, line: &Json) {
+    let id = line.str_of("request_id").unwrap_or_default();
+    let request = line.get("request").unwrap_or(&Json::Null);
+    let subtype = request.str_of("subtype").unwrap_or_default();
+    if subtype == "interrupt" {
+        return interrupt(sim, id);
+    }
+    let answer = match answer(sim, ids, subtype, request) {
+        Reply::Success(body) => lines::control_success(id, body),
+        Reply::Error { text, code } => lines::control_error(id, &text, code),
+        Reply::None => return,
+    };
+    sim.respond(&answer);
+    after(sim, ids, id, subtype, request);
+}
+
+fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Reply {
+    let old = sim.profile.is_old();
+    match subtype {
+        "initialize" => initialize(sim, request),
+        "set_permission_mode" => set_mode(sim, request),
+        "set_model" => set_model(sim, ids, request),
+        "set_max_thinking_tokens" => Reply::Success(None),
+        "mcp_status" => success(answers::mcp_status(sim)),
+        "rewind_files" if old => {
+            Reply::Error { text: "File rewinding is not enabled.".to_owned(), code: None }
+        }
+        "rewind_files" => {
+            success(object! { "canRewind" => false, "error" => "No file checkpoint found for this message." })
+        }
+        _ if !sim.profile.refuses_unknown_requests() => Reply::None,
+        "get_session_cost" => success(object! { "text" => sim.ledger().summary() }),
+        "get_context_usage" => success(answers::context_usage(sim)),
+        "get_usage" => success(answers::usage(sim)),
+        "list_models" => success(object! { "models" => sim.profile.models() }),
+        "get_settings" => success(object! { "effective" => object! {} }),
+        "stop_task" => {
+            let task = request.str_of("task_id").unwrap_or_default();
+            sim.tasks.stop(sim, ids, task);
+            success(object! {})
+        }
+        "cancel_async_message" => {
+            let uuid = request.str_of("message_uuid").unwrap_or_default();
+            let cancelled = sim.queue.withdraw(uuid);
+            if cancelled {
+                sim.out.line(&lines::lifecycle(sim, ids, uuid, "cancelled"));
+            }
+            success(object! { "cancelled" => cancelled })
+        }
+        "rename_session" => {
+            let title = request.str_of("title").unwrap_or_default();
+            sim.out.line(&lines::system(sim, ids, "session_title_changed", object! { "title" => title }));
+            success(object! {})
+        }
+        "end_session" => success(object! {}),
+        _ => error(format!("Unsupported control request subtype: {subtype}"), "unsupported_request"),
+    }
+}
+
+/// What happens after the answer was written.
+fn after(sim: &Arc<Sim>, ids: &Arc<Ids>, id: &str, subtype: &str, request: &Json) {
+    match subtype {
+        "initialize" if !sim.profile.is_old() => {
+            let (sim, ids) = (Arc::clone(sim), ids.fork("servers"));
+            std::thread::spawn(move || mcp::connect(&sim, &ids));
+        }
+        "set_permission_mode" if sim.profile.is_old() => {
+            // The older version answers this one twice.
+            sim.respond(&lines::control_success(id, None));
+        }
+        "set_permission_mode" => mode_changed(sim, ids, request),
+        "end_session" if !sim.profile.is_old() => sim.queue.end_after_turn(None),
+        _ => {}
+    }
+}
+
+/// Says which mode holds now, if it is the one that was asked for.
+fn mode_changed(sim: &Sim, ids: &Ids, request: &Json) {
+    let mode = sim.state().mode.clone();
+    if request.str_of("mode") == Some(&mode) {
+        let status = object! { "status" => Json::Null, "permissionMode" => mode };
+        sim.out.line(&lines::system(sim, ids, "status", status));
+    }
+}
+
+fn initialize(sim: &Sim, request: &Json) -> Reply {
+    if sim.silence(Point::Initialize) {
+        return Reply::None;
+    }
+    super::turn::crash(sim, Point::Initialize);
+    let mut state = sim.state();
+    state.hooks.add(request.get("hooks").unwrap_or(&Json::Null));
+    for name in request.items_of("sdkMcpServers").iter().filter_map(Json::as_str) {
+        if !state.servers.iter().any(|server| server.name == name) {
+            state.servers.push(Server { name: name.to_owned(), ..Server::default() });
+        }
+    }
+    drop(state);
+    success(answers::initialize(sim))
+}
+
+fn set_mode(sim: &Sim, request: &Json) -> Reply {
+    let mode = request.str_of("mode").unwrap_or_default();
+    if !sim.profile.is_old() {
+        let known = ["acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"];
+        if !known.contains(&mode) {
+            return error(
+                format!("Cannot set permission mode: must be one of {}", known.join(", ")),
+                "invalid_mode",
+            );
+        }
+        if mode == "bypassPermissions" && !sim.options.skip_permissions {
+            let text = "Cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions";
+            return error(text, "bypass_not_launched");
+        }
+    }
+    sim.state().mode = mode.to_owned();
+    success(object! { "mode" => mode })
+}
+
+fn set_model(sim: &Sim, ids: &Ids, request: &Json) -> Reply {
+    let asked = request.str_of("model");
+    let model = sim.profile.resolve_model(asked.unwrap_or("default"));
+    sim.state().model.clone_from(&model);
+    if sim.profile.is_old() {
+        return Reply::Success(None);
+    }
+    // It is part of the conversation, if there is one.
+    if sim.has_seen_messages() {
+        let said = format!("<local-command-stdout>Set model to `{model}`</local-command-stdout>");
+        sim.out.line(&lines::replay(
+            sim,
+            &Json::from(said),
+            &ids.uuid(),
+            true,
+            object! { "isReplay" => true },
+        ));
+    }
+    success(object! { "model" => model })
+}
+
+/// Stops what runs. Requests to the host are withdrawn first, then comes the answer, then the end of the turn.
+fn interrupt(sim: &Sim, id: &str) {
+    if sim.misbehaves(&Misbehaviour::IgnoreInterrupt) {
+        return;
+    }
+    let current = sim.queue.current();
+    if current.is_some() {
+        sim.host.announce_cancel(&sim.out);
+    }
+    let body = object! { "still_queued" => sim.queue.waiting() };
+    sim.respond(&lines::control_success(id, (!sim.profile.is_old()).then_some(body)));
+    if let Some(current) = current {
+        current.cancel(Stop::Interrupt);
+    }
+}

@@ -1,0 +1,40 @@
+#![doc = include_str!("../../../../docs/simulated-cli.md")]
+
+mod agent;
+mod cancel;
+mod clock;
+mod control;
+mod engine;
+mod history;
+mod hooks;
+mod host;
+mod ids;
+mod input;
+mod ledger;
+mod lines;
+mod mcp;
+mod misbehave;
+mod options;
+mod output;
+mod permissions;
+mod persona;
+mod profile;
+mod queue;
+mod reader;
+mod run;
+mod sessions;
+mod settings;
+mod signals;
+mod sim;
+mod tasks;
+mod tools;
+mod turn;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use run::main;
+
+/// Locks. A thread that panicked while it held the lock left data that is still the best there is.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

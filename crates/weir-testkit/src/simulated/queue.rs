@@ -1,0 +1,245 @@
+//! What waits to be worked on: messages of the user, ends of background tasks, the end of the input.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::cancel::{Cancel, Stop};
+use super::lock;
+use crate::json::Json;
+
+/// A message of the user.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct UserMessage {
+    /// The host's own id for it.
+    pub(crate) uuid: Option<String>,
+    pub(crate) content: Json,
+}
+
+impl UserMessage {
+    /// The slash command that it is, without the slash.
+    pub(crate) fn command(&self) -> Option<&str> {
+        let text = crate::script::texts(&self.content).into_iter().next()?;
+        text.strip_prefix('/').filter(|rest| rest.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+    }
+}
+
+/// A background task that has ended, for the turn that it starts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Notice {
+    pub(crate) text: String,
+    pub(crate) run_id: String,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Next {
+    Messages(Vec<UserMessage>),
+    Notice(Notice),
+    /// Nothing more comes: end with this status, or with that of the last result.
+    End(Option<u8>),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    messages: VecDeque<UserMessage>,
+    notices: VecDeque<Notice>,
+    end_of_input: bool,
+    end: Option<Option<u8>>,
+    /// Background tasks that run, and how many of them are agents.
+    tasks: usize,
+    agents: usize,
+    current: Option<Arc<Cancel>>,
+}
+
+/// What waits.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let result = change(&mut lock(&self.state));
+        self.changed.notify_all();
+        result
+    }
+
+    pub(crate) fn push(&self, message: UserMessage) {
+        self.change(|state| state.messages.push_back(message));
+    }
+
+    pub(crate) fn end_of_input(&self) {
+        self.change(|state| state.end_of_input = true);
+    }
+
+    pub(crate) fn input_ended(&self) -> bool {
+        lock(&self.state).end_of_input
+    }
+
+    /// Ends the process as soon as possible: what runs is stopped.
+    pub(crate) fn end(&self, status: Option<u8>, reason: Stop) {
+        let current = self.change(|state| {
+            state.end.get_or_insert(status);
+            state.current.clone()
+        });
+        if let Some(current) = current {
+            current.cancel(reason);
+        }
+    }
+
+    /// Ends the process after what runs now.
+    pub(crate) fn end_after_turn(&self, status: Option<u8>) {
+        self.change(|state| _ = state.end.get_or_insert(status));
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        lock(&self.state).end.is_some()
+    }
+
+    /// Waits for something to do. With `together`, all messages that wait are taken at once, except that a slash
+    /// command goes alone; without `tasks`, background tasks do not keep the process alive.
+    pub(crate) fn next(&self, together: bool, wait_for_tasks: bool) -> Next {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(status) = state.end {
+                return Next::End(status);
+            }
+            let batch = take_batch(&mut state.messages, together);
+            if !batch.is_empty() {
+                return Next::Messages(batch);
+            }
+            if let Some(notice) = state.notices.pop_front() {
+                return Next::Notice(notice);
+            }
+            if state.end_of_input && (state.tasks == 0 || !wait_for_tasks) {
+                return Next::End(None);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Messages that came during a turn and are taken into it.
+    pub(crate) fn steer(&self) -> Vec<UserMessage> {
+        let mut state = lock(&self.state);
+        let mut taken = Vec::new();
+        while state.messages.front().is_some_and(|message| message.command().is_none()) {
+            taken.extend(state.messages.pop_front());
+        }
+        taken
+    }
+
+    /// The ids of the messages that wait.
+    pub(crate) fn waiting(&self) -> Vec<String> {
+        lock(&self.state).messages.iter().filter_map(|message| message.uuid.clone()).collect()
+    }
+
+    /// Takes a waiting message back.
+    pub(crate) fn withdraw(&self, uuid: &str) -> bool {
+        self.change(|state| {
+            let before = state.messages.len();
+            state.messages.retain(|message| message.uuid.as_deref() != Some(uuid));
+            state.messages.len() < before
+        })
+    }
+
+    pub(crate) fn task_started(&self, agent: bool) {
+        self.change(|state| {
+            state.tasks += 1;
+            state.agents += usize::from(agent);
+        });
+    }
+
+    pub(crate) fn task_ended(&self, agent: bool, notice: Option<Notice>) {
+        self.change(|state| {
+            state.tasks = state.tasks.saturating_sub(1);
+            state.agents = state.agents.saturating_sub(usize::from(agent));
+            state.notices.extend(notice);
+        });
+    }
+
+    /// Waits until no task runs, or for so long.
+    pub(crate) fn wait_for_tasks(&self, time: Duration) {
+        let state = lock(&self.state);
+        drop(self.changed.wait_timeout_while(state, time, |state| state.tasks > 0));
+    }
+
+    /// Whether agents run in the background, or have ended and wait to be heard.
+    pub(crate) fn agents_pending(&self) -> bool {
+        let state = lock(&self.state);
+        state.agents > 0 || !state.notices.is_empty()
+    }
+
+    /// Names the turn that runs, or none.
+    pub(crate) fn set_current(&self, current: Option<Arc<Cancel>>) {
+        let ending = self.change(|state| {
+            state.current.clone_from(&current);
+            state.end.is_some()
+        });
+        if ending && let Some(current) = current {
+            current.cancel(Stop::Terminate);
+        }
+    }
+
+    pub(crate) fn current(&self) -> Option<Arc<Cancel>> {
+        lock(&self.state).current.clone()
+    }
+}
+
+fn take_batch(messages: &mut VecDeque<UserMessage>, together: bool) -> Vec<UserMessage> {
+    let mut batch = Vec::new();
+    while let Some(message) = messages.front() {
+        let command = message.command().is_some();
+        if !batch.is_empty() && (command || !together) {
+            break;
+        }
+        batch.extend(messages.pop_front());
+        if command {
+            break;
+        }
+    }
+    batch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> UserMessage {
+        UserMessage { uuid: Some(text.to_owned()), content: Json::from(text) }
+    }
+
+    #[test]
+    fn waiting_messages_are_taken_together_and_commands_alone() {
+        let queue = Queue::default();
+        for text in ["a", "b", "/clear", "c"] {
+            queue.push(message(text));
+        }
+        assert_eq!(queue.next(true, true), Next::Messages(vec![message("a"), message("b")]));
+        assert_eq!(queue.next(true, true), Next::Messages(vec![message("/clear")]));
+        assert_eq!(queue.next(true, true), Next::Messages(vec![message("c")]));
+        queue.end_of_input();
+        assert_eq!(queue.next(true, true), Next::End(None));
+    }
+
+    #[test]
+    fn tasks_keep_the_process_alive_and_their_ends_are_heard() {
+        let queue = Queue::default();
+        queue.task_started(true);
+        queue.end_of_input();
+        assert_eq!(queue.next(true, false), Next::End(None));
+        let notice = Notice { text: "done".into(), run_id: "r".into() };
+        queue.task_ended(true, Some(notice.clone()));
+        assert!(queue.agents_pending());
+        assert_eq!(queue.next(true, true), Next::Notice(notice));
+        assert_eq!(queue.next(true, true), Next::End(None));
+    }
+
+    #[test]
+    fn paths_are_not_commands() {
+        assert_eq!(message("/compact now").command(), Some("compact now"));
+        assert_eq!(message("/ 2").command(), None);
+        assert_eq!(message("no /clear").command(), None);
+    }
+}

@@ -1,0 +1,42 @@
+//! The thread that reads standard input. Control requests are answered here, whatever the engine is doing.
+
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use super::control;
+use super::input::{self, Input};
+use super::lines;
+use super::misbehave::Misbehaviour;
+use super::sim::Sim;
+use crate::json::Json;
+
+/// Reads lines until the end of the input.
+pub(crate) fn run(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) {
+    let ids = sim.ids.fork("reader");
+    let mut stdin = BufReader::new(stdin);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match stdin.read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        match input::read(text.trim_end_matches(['\n', '\r']), &sim.profile) {
+            Input::Message(message) => {
+                if let Some(uuid) = message.uuid.as_ref().filter(|_| sim.profile.coalesces()) {
+                    sim.out.line(&lines::lifecycle(sim, &ids, uuid, "queued"));
+                }
+                sim.queue.push(message);
+            }
+            Input::Request(request) => control::handle(sim, &ids, &request),
+            Input::Response(response) => sim.host.answer(response.get("response").unwrap_or(&Json::Null)),
+            Input::Ignored => {}
+            Input::Fatal(message) => return sim.fail(&message),
+        }
+    }
+    sim.host.close();
+    if !sim.misbehaves(&Misbehaviour::IgnoreEof) && !sim.is_silent() {
+        sim.queue.end_of_input();
+    }
+}

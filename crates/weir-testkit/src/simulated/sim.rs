@@ -1,0 +1,242 @@
+//! The parts of a running simulated CLI, shared by its threads.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use super::hooks::Hooks;
+use super::host::Host;
+use super::ids::Ids;
+use super::ledger::Ledger;
+use super::lock;
+use super::mcp::Server;
+use super::misbehave::{Misbehaviour, Point};
+use super::options::Options;
+use super::output::Output;
+use super::permissions::Rules;
+use super::profile::Profile;
+use super::queue::Queue;
+use super::sessions;
+use super::settings::Settings;
+use super::tasks::Tasks;
+use crate::json::Json;
+use crate::{array, object};
+
+/// What changes while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) session_id: String,
+    pub(crate) model: String,
+    pub(crate) mode: String,
+    /// Rules that the host added by its answers.
+    pub(crate) rules: Rules,
+    /// Files whose contents the model knows.
+    pub(crate) read_files: HashSet<PathBuf>,
+    /// The list of `TodoWrite`.
+    pub(crate) todos: Json,
+    /// The list of `TaskCreate` and the others.
+    pub(crate) todo_tasks: Vec<Json>,
+    pub(crate) hooks: Hooks,
+    pub(crate) servers: Vec<Server>,
+    /// What was refused in this turn.
+    pub(crate) denials: Vec<Json>,
+    pub(crate) plan_file: Option<PathBuf>,
+    /// When each prompt of the persona was last seen to fail, and the like: how often a step was tried.
+    pub(crate) tries: std::collections::HashMap<String, u64>,
+}
+
+/// A running simulated CLI.
+#[derive(Debug)]
+pub(crate) struct Sim {
+    pub(crate) options: Options,
+    pub(crate) settings: Settings,
+    pub(crate) profile: Profile,
+    pub(crate) out: Output,
+    pub(crate) ids: Arc<Ids>,
+    pub(crate) host: Host,
+    pub(crate) queue: Queue,
+    pub(crate) tasks: Tasks,
+    pub(crate) ledger: Mutex<Ledger>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) started: Instant,
+    state: Mutex<State>,
+    misbehaviours: Mutex<Vec<Misbehaviour>>,
+    silent: AtomicBool,
+    /// Held while servers of the host are greeted, so that each is greeted once.
+    pub(crate) connecting: Mutex<()>,
+    messages_seen: AtomicU64,
+}
+
+impl Sim {
+    pub(crate) fn new(
+        options: Options,
+        settings: Settings,
+        profile: Profile,
+        out: Output,
+        cwd: PathBuf,
+    ) -> Self {
+        let ids = Ids::new(settings.seed);
+        let mode = if options.skip_permissions {
+            "bypassPermissions".to_owned()
+        } else {
+            options.permission_mode.clone().unwrap_or_else(|| "default".to_owned())
+        };
+        let model = profile.resolve_model(options.model.as_deref().unwrap_or("default"));
+        let state = State { model, mode, todos: array![], ..State::default() };
+        let misbehaviours = Mutex::new(settings.misbehave.clone());
+        Self {
+            options,
+            settings,
+            profile,
+            out,
+            ids,
+            host: Host::default(),
+            queue: Queue::default(),
+            tasks: Tasks::default(),
+            ledger: Mutex::default(),
+            cwd,
+            started: Instant::now(),
+            state: Mutex::new(state),
+            misbehaviours,
+            silent: AtomicBool::new(false),
+            connecting: Mutex::default(),
+            messages_seen: AtomicU64::new(0),
+        }
+    }
+
+    /// What changes. Hold it for as short as possible.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        lock(&self.ledger)
+    }
+
+    pub(crate) fn session_id(&self) -> String {
+        self.state().session_id.clone()
+    }
+
+    pub(crate) fn cwd_text(&self) -> String {
+        self.cwd.display().to_string()
+    }
+
+    /// The folder of this folder's sessions.
+    pub(crate) fn project_dir(&self) -> PathBuf {
+        self.settings.config_dir.join("projects").join(sessions::project_name(&self.cwd))
+    }
+
+    /// The file of the session.
+    pub(crate) fn transcript_path(&self) -> String {
+        sessions::file_of(&self.project_dir(), &self.session_id()).display().to_string()
+    }
+
+    /// Where outputs of background tasks are written.
+    pub(crate) fn task_dir(&self) -> PathBuf {
+        let user = rustix::process::getuid().as_raw();
+        let (old, project) = (self.profile.is_old(), sessions::project_name(&self.cwd));
+        let folder = std::env::temp_dir();
+        if old {
+            return folder.join("claude").join(project).join("tasks");
+        }
+        folder.join(format!("claude-{user}")).join(project).join(self.session_id()).join("tasks")
+    }
+
+    /// The names of the tools that are there, in order.
+    pub(crate) fn tools(&self) -> Vec<String> {
+        let state = self.state();
+        let todo = self.settings.todo_tools
+            || state.model.contains("haiku-4")
+            || self.options.allowed_tools.iter().any(|tool| self.profile.is_todo_tool(tool));
+        let chosen = |tool: &str| match &self.options.tools {
+            Some(tools) => tools.iter().any(|name| name == tool || name == "default"),
+            None => true,
+        };
+        let builtin = self.profile.tools().iter().filter(|tool| {
+            (self.options.host_permissions || !self.profile.needs_host(tool))
+                && (todo || !self.profile.is_todo_tool(tool))
+                && chosen(tool)
+                && !self.options.disallowed_tools.iter().any(|name| name == *tool)
+        });
+        let served = state.servers.iter().flat_map(Server::tool_names);
+        builtin.map(|tool| (*tool).to_owned()).chain(served).collect()
+    }
+
+    /// `mcp_servers` of `init`.
+    pub(crate) fn mcp_servers(&self) -> Json {
+        let state = self.state();
+        let hosted = state.servers.iter().map(|server| {
+            let status = if server.connected { "connected" } else { "pending" };
+            object! { "name" => server.name.as_str(), "status" => status }
+        });
+        let configured = super::mcp::configured_names(&self.options.mcp_config);
+        let failed = configured.iter().map(|name| object! { "name" => name, "status" => "failed" });
+        Json::Array(hosted.chain(failed).collect())
+    }
+
+    /// Whether it was asked to misbehave in exactly this way.
+    pub(crate) fn misbehaves(&self, misbehaviour: &Misbehaviour) -> bool {
+        lock(&self.misbehaviours).contains(misbehaviour)
+    }
+
+    /// The first misbehaviour of a kind.
+    pub(crate) fn misbehaviour<T>(&self, pick: impl Fn(&Misbehaviour) -> Option<T>) -> Option<T> {
+        lock(&self.misbehaviours).iter().find_map(pick)
+    }
+
+    /// Takes a misbehaviour out that happens once.
+    pub(crate) fn take_misbehaviour(&self, which: impl Fn(&Misbehaviour) -> bool) -> Option<Misbehaviour> {
+        let mut list = lock(&self.misbehaviours);
+        let place = list.iter().position(which)?;
+        Some(list.remove(place))
+    }
+
+    /// Misbehaves from now on.
+    pub(crate) fn add_misbehaviours(&self, more: Vec<Misbehaviour>) {
+        for misbehaviour in &more {
+            self.out.misbehave(misbehaviour);
+        }
+        lock(&self.misbehaviours).extend(more);
+    }
+
+    /// Falls silent for ever, if that is to happen at this point.
+    pub(crate) fn silence(&self, point: Point) -> bool {
+        let falls = self.misbehaves(&Misbehaviour::Silence { at: point });
+        if falls {
+            self.silent.store(true, Ordering::SeqCst);
+            self.out.close();
+        }
+        falls
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        self.silent.load(Ordering::SeqCst)
+    }
+
+    /// Counts the messages, for scripts in a file.
+    pub(crate) fn next_message_number(&self) -> usize {
+        usize::try_from(self.messages_seen.fetch_add(1, Ordering::SeqCst)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there was any message.
+    pub(crate) fn has_seen_messages(&self) -> bool {
+        self.messages_seen.load(Ordering::SeqCst) > 0
+    }
+
+    /// Writes an answer to a control request; twice if that is asked for.
+    pub(crate) fn respond(&self, line: &Json) {
+        self.out.line(line);
+        if self.misbehaves(&Misbehaviour::DuplicateResponses) {
+            self.out.line(line);
+        }
+    }
+
+    /// Ends the process because of what came in.
+    pub(crate) fn fail(&self, message: &str) {
+        self.out.error(&format!("{message}\n"));
+        self.out.close();
+        self.queue.end(Some(1), super::cancel::Stop::Terminate);
+    }
+}

@@ -1,0 +1,85 @@
+//! Tools that are questions to the user: `AskUserQuestion` and the plan mode.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Call;
+use super::outcome::{Outcome, Shape};
+use crate::json::Json;
+use crate::object;
+use crate::simulated::agent::Agent;
+use crate::simulated::lines;
+use crate::simulated::sim::Sim;
+
+/// The host has answered by the arguments it gave back.
+pub(super) fn question(sim: &Sim, call: &Call) -> Outcome {
+    let answers = call.input.get("answers").cloned().unwrap_or_else(|| object! {});
+    let given: Vec<String> = answers
+        .members()
+        .iter()
+        .map(|(question, answer)| {
+            format!(
+                "\"{question}\"=\"{}\"",
+                answer.as_str().map_or_else(|| answer.to_string(), str::to_owned)
+            )
+        })
+        .collect();
+    let given = given.join(", ");
+    let text = if sim.profile.is_old() {
+        format!(
+            "User has answered your questions: {given}. You can now continue with the user's answers in mind."
+        )
+    } else {
+        format!(
+            "Your questions have been answered: {given}. You can now continue with these answers in mind."
+        )
+    };
+    let questions = call.input.get("questions").cloned().unwrap_or(Json::Null);
+    let structured = object! { "questions" => questions, "answers" => answers };
+    Outcome::Success { content: Json::String(text), structured, shape: Shape::IdLast }
+}
+
+/// The file of the session's plan. Its name is made up once.
+pub(crate) fn plan_file(sim: &Sim) -> PathBuf {
+    let mut state = sim.state();
+    let folder = sim.settings.config_dir.join("plans");
+    let name = sim.ids.fork("plan").base36(8);
+    state.plan_file.get_or_insert_with(|| folder.join(format!("plan-{name}.md"))).clone()
+}
+
+/// The plan that was written to its file.
+pub(super) fn written_plan(sim: &Sim) -> Option<String> {
+    std::fs::read_to_string(plan_file(sim)).ok()
+}
+
+/// The plan was approved: the mode goes back to the usual one.
+pub(super) fn exit_plan_mode(sim: &Arc<Sim>, agent: &Agent) -> Outcome {
+    let was_plan = {
+        let mut state = sim.state();
+        std::mem::replace(&mut state.mode, "default".to_owned()) == "plan"
+    };
+    if was_plan && !sim.profile.is_old() {
+        let mode = object! { "status" => Json::Null, "permissionMode" => "default" };
+        sim.out.line(&lines::system(sim, &agent.ids, "status", mode));
+    }
+    let path = plan_file(sim).display().to_string();
+    let plan = written_plan(sim);
+    let text = match &plan {
+        Some(plan) => format!(
+            "User has approved your plan. You can now start coding. Start with updating your todo list if applicable\n\nYour plan has been saved to: {path}\nYou can refer back to it if needed during implementation.\n\n## Approved Plan:\n{plan}"
+        ),
+        None => "User has approved exiting plan mode. You can now proceed.".to_owned(),
+    };
+    let structured = object! { "plan" => plan, "isAgent" => false, "filePath" => path };
+    Outcome::Success { content: Json::String(text), structured, shape: Shape::IdLast }
+}
+
+/// The model wants to plan first.
+pub(super) fn enter_plan_mode(sim: &Sim, agent: &Agent) -> Outcome {
+    sim.state().mode = "plan".to_owned();
+    if !sim.profile.is_old() {
+        let mode = object! { "status" => Json::Null, "permissionMode" => "plan" };
+        sim.out.line(&lines::system(sim, &agent.ids, "status", mode));
+    }
+    Outcome::text("Entered plan mode.", object! { "message" => "Entered plan mode." })
+}

@@ -1,0 +1,224 @@
+//! Tools: from a call to its result.
+//!
+//! Each call goes the same way: is there such a tool, are its arguments right, may it run, what does it give. Files
+//! are changed and commands are run for real, in the folder in which the CLI was started.
+
+mod arguments;
+mod ask;
+mod bash;
+mod consent;
+mod files;
+mod image;
+mod notebook;
+mod outcome;
+mod patch;
+mod search;
+pub(crate) mod shell;
+mod subagent;
+mod todo;
+
+use std::sync::Arc;
+
+pub(crate) use ask::plan_file;
+use consent::Consent;
+pub(crate) use outcome::Outcome;
+pub(crate) use subagent::announce;
+
+use super::agent::{Agent, Identity};
+use super::cancel::Stop;
+use super::hooks;
+use super::host::AskError;
+use super::mcp;
+use super::sim::Sim;
+use crate::json::Json;
+use crate::object;
+
+/// What the model is told about a call that the user did not let through.
+pub(crate) const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
+
+/// What follows if the call was already running.
+const STOPPED_WHILE_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused before it ran. It may have run in part or in full, and its changes may have been written. No permission prompt was involved. Work it started elsewhere (a remote command, a background process) may still be running, so check before starting the same work again. The instruction to stop and wait still stands.";
+
+/// A call of a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) input: Json,
+    /// The sub-agent that the call starts, which was announced already.
+    pub(crate) starts: Option<Identity>,
+}
+
+/// A call's result, ready to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct Finished {
+    pub(crate) block: Json,
+    pub(crate) structured: Json,
+    pub(crate) meta: Option<Json>,
+    /// Why the turn is over.
+    pub(crate) stopped: Option<Stop>,
+}
+
+/// The arguments as the model's message shows them.
+pub(crate) fn shown_input(sim: &Sim, name: &str, input: &Json) -> Json {
+    match name {
+        "Edit" => files::shown_edit_input(input),
+        "ExitPlanMode" if !sim.profile.is_old() && input.get("plan").is_none() => plan_input(sim),
+        "ExitPlanMode" if sim.profile.is_old() && input.get("plan").is_none() => {
+            object! {}.with_some("plan", ask::written_plan(sim))
+        }
+        _ => input.clone(),
+    }
+}
+
+fn plan_input(sim: &Sim) -> Json {
+    match ask::written_plan(sim) {
+        Some(plan) => object! { "plan" => plan, "planFilePath" => plan_file(sim).display().to_string() },
+        None => object! {},
+    }
+}
+
+/// The arguments as the tool takes them and as the host is asked about them.
+fn full_input(sim: &Sim, call: &Call) -> Json {
+    match call.name.as_str() {
+        "Edit" => files::full_edit_input(&call.input),
+        // The newer version leaves the plan out unless it was written to its file.
+        "ExitPlanMode" if !sim.profile.is_old() => plan_input(sim),
+        "ExitPlanMode" => shown_input(sim, &call.name, &call.input),
+        _ => call.input.clone(),
+    }
+}
+
+/// Whether calls of a tool may run side by side.
+pub(crate) fn runs_beside_others(sim: &Sim, call: &Call) -> bool {
+    match call.name.as_str() {
+        "Task" | "Agent" | "Read" | "Glob" | "Grep" | "WebFetch" | "WebSearch" => true,
+        "Bash" => {
+            super::permissions::only_reads(call.input.str_of("command").unwrap_or_default(), &sim.profile)
+        }
+        _ => false,
+    }
+}
+
+/// Carries out a call.
+pub(crate) fn execute(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Finished {
+    if let Err(reason) = agent.cancel.check() {
+        return stopped(sim, call, reason, None, false);
+    }
+    if let Some(outcome) = wrong_call(sim, agent, call) {
+        return finished(call, &outcome, None);
+    }
+    let call = Call { input: full_input(sim, call), ..call.clone() };
+    let (input, meta) = match consent::obtain(sim, agent, &call) {
+        Consent::Granted { input, meta } => (input, meta),
+        Consent::Refused { text, meta } => return finished(&call, &Outcome::failure(text), Some(meta)),
+        Consent::Stopped { reason, text } => return stopped(sim, &call, reason, text, false),
+    };
+    let call = Call { input, ..call };
+    let outcome = run(sim, agent, &call);
+    if let Outcome::Stopped(reason) = outcome {
+        let text = sim
+            .profile
+            .is_old()
+            .then(|| "Exit code 137\n[Request interrupted by user for tool use]".to_owned());
+        return stopped(sim, &call, reason, text, true);
+    }
+    let details = object! {
+        "tool_name" => call.name.as_str(),
+        "tool_input" => &call.input,
+        "tool_response" => outcome.structured(),
+        "tool_use_id" => call.id.as_str(),
+    };
+    if matches!(outcome, Outcome::Success { .. }) {
+        hooks::fire(sim, agent, "PostToolUse", Some(&call.name), &details);
+    }
+    finished(&call, &outcome, Some(meta))
+}
+
+fn finished(call: &Call, outcome: &Outcome, meta: Option<Json>) -> Finished {
+    Finished { block: outcome.block(&call.id), structured: outcome.structured(), meta, stopped: None }
+}
+
+/// The result of a call that was stopped.
+fn stopped(sim: &Sim, call: &Call, reason: Stop, text: Option<String>, while_running: bool) -> Finished {
+    let mut outcome = Outcome::Stopped(reason);
+    if let Some(text) = text {
+        outcome = Outcome::failure(text);
+    } else if while_running && reason == Stop::Interrupt && !sim.profile.is_old() {
+        let text = format!("{REJECTED}{STOPPED_WHILE_RUNNING}");
+        let block = Outcome::failure(text).block(&call.id);
+        let meta = object! { "id" => call.id.as_str(), "non_execution_kind" => "user-rejected" };
+        return Finished { block, structured: outcome.structured(), meta: Some(meta), stopped: Some(reason) };
+    }
+    let meta = object! { "id" => call.id.as_str(), "non_execution_kind" => "user-rejected" };
+    Finished { stopped: Some(reason), ..finished(call, &outcome, Some(meta)) }
+}
+
+/// What is wrong with a call before anybody is asked about it.
+fn wrong_call(sim: &Sim, agent: &Agent, call: &Call) -> Option<Outcome> {
+    let name = call.name.as_str();
+    let is_agent_call = matches!(name, "Task" | "Agent");
+    let known = sim.tools().iter().any(|tool| tool == name) || name == "Agent" && !sim.profile.is_old();
+    if !known || is_agent_call && !agent.is_main() && !sim.profile.nests_agents() {
+        let mut text = format!("Error: No such tool available: {name}");
+        if !sim.profile.is_old() {
+            match name {
+                "Glob" => text.push_str(". Glob is not available in this session — find files with `find` via the Bash tool instead."),
+                "Grep" => text.push_str(". Grep is not available in this session — search file contents with `grep` via the Bash tool instead."),
+                _ if sim.profile.tools().contains(&name) || name == "TodoWrite" => {
+                    text.push_str(&format!(". {name} is disabled for this session, in subagents as well as here."));
+                }
+                _ => {}
+            }
+        }
+        return Some(Outcome::BadCall { structured: text.clone(), text });
+    }
+    if let Some(outcome) = arguments::check(name, &call.input) {
+        return Some(outcome);
+    }
+    files::check(sim, call).map(Outcome::bad_call)
+}
+
+fn run(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Outcome {
+    match call.name.as_str() {
+        "Bash" => bash::run(sim, agent, call),
+        "Read" => files::read(sim, call),
+        "Write" => files::write(sim, call),
+        "Edit" => files::edit(sim, call),
+        "NotebookEdit" => notebook::edit(sim, agent, call),
+        "Glob" => search::glob(sim, call),
+        "Grep" => search::grep(sim, call),
+        "TodoWrite" => todo::write(sim, call),
+        "TaskCreate" => todo::create(sim, call),
+        "TaskUpdate" => todo::update(sim, call),
+        "TaskList" => todo::list(sim),
+        "TaskGet" => todo::get(sim, call),
+        "Task" | "Agent" => subagent::run(sim, agent, call),
+        "AskUserQuestion" => ask::question(sim, call),
+        "ExitPlanMode" => ask::exit_plan_mode(sim, agent),
+        "EnterPlanMode" => ask::enter_plan_mode(sim, agent),
+        "TaskStop" | "KillShell" => stop_task(sim, agent, call),
+        "WebFetch" => {
+            let domain = super::permissions::domain_of(call.input.str_of("url").unwrap_or_default());
+            Outcome::failure(format!(
+                "Unable to verify if domain {domain} is safe to fetch. This may be due to network restrictions or enterprise security policies blocking claude.ai."
+            ))
+        }
+        name if name.starts_with("mcp__") => match mcp::call(sim, agent, name, &call.input, &call.id) {
+            Ok(content) => Outcome::blocks(content.clone(), content),
+            Err(AskError::Stopped(reason)) => Outcome::Stopped(reason),
+            Err(AskError::Refused(error)) => Outcome::failure(error),
+            Err(AskError::Closed) => Outcome::failure("the host is gone"),
+        },
+        name => Outcome::failure(format!("The simulated CLI does not have the tool {name}.")),
+    }
+}
+
+fn stop_task(sim: &Sim, agent: &Agent, call: &Call) -> Outcome {
+    let id = call.input.str_of("task_id").or_else(|| call.input.str_of("shell_id")).unwrap_or_default();
+    if sim.tasks.stop(sim, &agent.ids, id) {
+        let text = format!("Successfully stopped task: {id}");
+        return Outcome::text(text.clone(), object! { "message" => text, "task_id" => id });
+    }
+    Outcome::failure(format!("No task found with ID: {id}"))
+}

@@ -1,0 +1,85 @@
+//! What a tool gives: the block for the model, and the structured form beside it.
+
+use crate::json::Json;
+use crate::object;
+use crate::simulated::cancel::Stop;
+
+/// What a tool gives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Outcome {
+    /// It worked.
+    Success { content: Json, structured: Json, shape: Shape },
+    /// It did not, and the model is told why.
+    Failure { text: String },
+    /// The call itself was wrong: the tool did not run, and the structured form may differ.
+    BadCall { text: String, structured: String },
+    /// It was stopped.
+    Stopped(Stop),
+}
+
+/// In which order the members of the block stand, which is not the same for all tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `tool_use_id`, `type`, `content`.
+    Plain,
+    /// The same and `is_error`.
+    WithError,
+    /// `type`, `content`, `tool_use_id`.
+    IdLast,
+}
+
+impl Outcome {
+    /// Success, with a text.
+    pub(crate) fn text(text: impl Into<String>, structured: Json) -> Self {
+        Self::Success { content: Json::String(text.into()), structured, shape: Shape::Plain }
+    }
+
+    /// Success, with blocks.
+    pub(crate) fn blocks(content: Json, structured: Json) -> Self {
+        Self::Success { content, structured, shape: Shape::Plain }
+    }
+
+    /// Failure.
+    pub(crate) fn failure(text: impl Into<String>) -> Self {
+        Self::Failure { text: text.into() }
+    }
+
+    /// The call was wrong, in the words of an error.
+    pub(crate) fn bad_call(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self::BadCall { structured: format!("Error: {text}"), text }
+    }
+
+    /// The `tool_result` block.
+    pub(crate) fn block(&self, id: &str) -> Json {
+        let failed = |text: &str| {
+            object! { "type" => "tool_result", "content" => text, "is_error" => true, "tool_use_id" => id }
+        };
+        match self {
+            Self::Success { content, shape, .. } => match shape {
+                Shape::Plain => {
+                    object! { "tool_use_id" => id, "type" => "tool_result", "content" => content }
+                }
+                Shape::WithError => {
+                    object! { "tool_use_id" => id, "type" => "tool_result", "content" => content, "is_error" => false }
+                }
+                Shape::IdLast => {
+                    object! { "type" => "tool_result", "content" => content, "tool_use_id" => id }
+                }
+            },
+            Self::Failure { text } => failed(text),
+            Self::BadCall { text, .. } => failed(&format!("<tool_use_error>{text}</tool_use_error>")),
+            Self::Stopped(_) => failed(super::REJECTED),
+        }
+    }
+
+    /// The structured form.
+    pub(crate) fn structured(&self) -> Json {
+        match self {
+            Self::Success { structured, .. } => structured.clone(),
+            Self::Failure { text } => Json::String(format!("Error: {text}")),
+            Self::BadCall { structured, .. } => Json::from(structured),
+            Self::Stopped(_) => Json::from("User rejected tool use"),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The scripted Messages API from outside.
+
+#[cfg(test)]
+mod connections;

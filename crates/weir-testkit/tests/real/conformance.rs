@@ -1,0 +1,64 @@
+//! Every scenario on every real CLI and on the simulated one: the transcripts must be equal, but for the table.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use weir_testkit::scenario::{DIFFERENCES, Report, Rule, Verdict, all, conform};
+
+use crate::support::real_clis;
+
+/// How many scenarios run at once. Each has its own folders, API and process.
+const JOBS: usize = 3;
+
+#[test]
+fn the_simulated_cli_behaves_like_the_real_ones() {
+    let clis = real_clis();
+    if clis.is_empty() {
+        return;
+    }
+    let scenarios = all();
+    let reports = conform(Path::new(env!("CARGO_BIN_EXE_simulated-claude")), &clis, &scenarios, JOBS, |_| {});
+    let bad: Vec<String> = reports.iter().filter(|report| !report.is_good()).map(describe).collect();
+    assert!(
+        bad.is_empty(),
+        "{} of {} differ (`-` real, `+` simulated, `!` not shown):\n{}",
+        bad.len(),
+        reports.len(),
+        bad.join("\n")
+    );
+
+    // A rule that nothing needs hides the next real difference.
+    let needed = |rule: &weir_testkit::scenario::Difference| {
+        reports.iter().any(|report| match &report.verdict {
+            Verdict::Compared(comparison) => comparison.known.iter().any(|known| **known == *rule),
+            Verdict::Failed(_) => false,
+        })
+    };
+    let tested = |rule: &weir_testkit::scenario::Difference| {
+        clis.iter().any(|cli| scenarios.iter().any(|scenario| rule.applies(scenario.name, cli.version)))
+    };
+    let idle: Vec<_> = DIFFERENCES
+        .iter()
+        .filter(|rule| {
+            !rule.chance
+                && !matches!(rule.rule, Rule::Skip | Rule::MoreRequests)
+                && tested(rule)
+                && !needed(rule)
+        })
+        .collect();
+    assert!(idle.is_empty(), "no longer needed, take it out of the table: {idle:#?}");
+    let took: f32 = reports.iter().map(|report| report.elapsed.as_secs_f32()).sum();
+    let _shown_also_when_it_passes = writeln!(
+        std::io::stderr(),
+        "conformance: {} scenarios agree ({took:.0} s of real CLIs)",
+        reports.len()
+    );
+}
+
+fn describe(report: &Report) -> String {
+    let why = match &report.verdict {
+        Verdict::Failed(why) => why.clone(),
+        Verdict::Compared(comparison) => comparison.unexplained.join("\n"),
+    };
+    format!("{} on {}:\n{why}\n", report.scenario, report.cli)
+}

@@ -1,0 +1,8 @@
+//! Shared by the tests.
+
+use weir_testkit::real::RealCli;
+
+/// The real CLIs to test with. Fails, and says what to do, where one is missing.
+pub(crate) fn real_clis() -> Vec<RealCli> {
+    RealCli::required().unwrap_or_else(|error| panic!("{error}"))
+}

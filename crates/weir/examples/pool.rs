@@ -1,0 +1,23 @@
+//! Many conversations, each under a name, with a process kept ready for the next one.
+//!
+//! `cargo run --example pool -- alice="What is a weir?" bob="What is a sluice?" alice="How high is one?"`
+
+#![expect(clippy::print_stdout, reason = "an example prints")]
+
+use std::time::Duration;
+
+use weir::{Pool, PoolError, PoolOptions, SessionOptions};
+
+#[tokio::main]
+async fn main() -> Result<(), PoolError> {
+    let pool = Pool::new(PoolOptions::default());
+    pool.prewarm(SessionOptions::new);
+    for argument in std::env::args().skip(1) {
+        let (key, prompt) = argument.split_once('=').unwrap_or(("somebody", &argument));
+        let conversation = pool.conversation(key, SessionOptions::new());
+        let answer = conversation.ask(prompt).await?;
+        println!("{key}: {}\n", answer.text);
+    }
+    pool.shut_down(Duration::from_secs(30)).await;
+    Ok(())
+}
