@@ -54,12 +54,20 @@ pub struct Sent {
     /// Names the message.
     pub id: MessageId,
     answer: oneshot::Receiver<Result<Arc<TurnEnd>, SessionError>>,
+    /// The answer, once it has come.
+    known: Option<Result<Arc<TurnEnd>, SessionError>>,
 }
 
 impl Sent {
-    /// Waits for the end of the turn that answers the message. Cancel safe.
+    /// Waits for the end of the turn that answers the message. Cancel safe, and can be asked again.
     pub async fn answer(&mut self) -> Result<Arc<TurnEnd>, SessionError> {
-        (&mut self.answer).await.unwrap_or(Err(SessionError::Stopped))
+        match &self.known {
+            Some(known) => known.clone(),
+            None => {
+                let answer = (&mut self.answer).await.unwrap_or(Err(SessionError::Stopped));
+                self.known.insert(answer).clone()
+            }
+        }
     }
 }
 
@@ -143,7 +151,7 @@ impl Session {
         let command = move |ticket| Command::Send { ticket, message: Box::new(message), mode };
         self.call(Call::Send(Box::new(command), reply, id.clone(), waiter)).await?;
         accepted.await.unwrap_or(Err(SessionError::Stopped))?;
-        Ok(Sent { id, answer })
+        Ok(Sent { id, answer, known: None })
     }
 
     /// Sends a message and waits for its answer.

@@ -196,6 +196,9 @@ impl Driver {
             self.woken(woken);
         }
         self.outlet.pause(self.machine.view());
+        // Whoever hears that it is over finds the locks free and the observer gone.
+        self.launcher = None;
+        self.outlet.observer = None;
         // Whoever came too late hears that it is over.
         self.calls.close();
         while let Ok(call) = self.calls.try_recv() {
