@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use weir_session::SessionError;
 use weir_transcript::Outcome;
 
 /// How a command ended. The numbers are a promise to scripts.
@@ -25,10 +26,14 @@ pub(crate) enum Exit {
     Success = 0,
     ErrorResult = 1,
     Usage = 2,
+    NotStarted = 3,
+    Died = 4,
     NoResult = 5,
     PermissionDenied = 6,
+    TimedOut = 7,
     BudgetExhausted = 8,
     RateLimited = 9,
+    Interrupted = 130,
 }
 
 impl From<Outcome> for Exit {
@@ -40,6 +45,21 @@ impl From<Outcome> for Exit {
             Outcome::BudgetExhausted => Self::BudgetExhausted,
             Outcome::RateLimited => Self::RateLimited,
             Outcome::ErrorResult | _ => Self::ErrorResult,
+        }
+    }
+}
+
+impl From<&SessionError> for Exit {
+    fn from(error: &SessionError) -> Self {
+        match error {
+            SessionError::NotStarted(_) => Self::NotStarted,
+            // It ended as if all were well, and said nothing.
+            SessionError::Died { exit, .. } if exit.is_success() => Self::NoResult,
+            SessionError::Died { .. } => Self::Died,
+            SessionError::TimedOut { .. } => Self::TimedOut,
+            SessionError::BudgetExhausted { .. } => Self::BudgetExhausted,
+            SessionError::Stopped => Self::Interrupted,
+            _ => Self::ErrorResult,
         }
     }
 }
@@ -56,14 +76,19 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
+/// Tells the user something, above all else.
+pub(crate) fn tell(text: &str) {
+    // Where even this cannot be written there is nobody to tell.
+    let _ = std::io::stderr().write_all(format!("{}\n", text.trim_end()).as_bytes());
+}
+
 /// Tells the user of an error and gives the exit code.
 pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
     let exit = match done {
         Ok(exit) => exit,
         Err(error) if is_closed_pipe(&error) => Exit::Success,
         Err(error) => {
-            // Where even this cannot be written there is nobody to tell.
-            let _ = std::io::stderr().write_all(format!("weir: {error:#}\n").as_bytes());
+            tell(&format!("weir: {error:#}"));
             if error.is::<UsageError>() { Exit::Usage } else { Exit::ErrorResult }
         }
     };

@@ -1,17 +1,61 @@
 //! The `weir` command.
 
+mod ask;
+mod chat;
+mod conversation;
+mod doctor;
+mod events;
 mod exit;
+mod explain;
+mod folders;
 mod opts;
 mod replay;
+mod run;
+mod runtime;
+mod screen;
+mod sessions;
+mod signals;
+mod transcripts;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
+/// As this command, or under this name, `weir` plays the CLI: for the demo, the self-test, and tests.
+const SIMULATED: &str = "simulated-claude";
+
+/// The arguments of the CLI that is to be played, if it is.
+fn simulated_arguments() -> Option<Vec<String>> {
+    let mut arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    let name = PathBuf::from(arguments.next().unwrap_or_default());
+    if name.file_stem().is_some_and(|stem| stem == SIMULATED) {
+        return Some(arguments.collect());
+    }
+    (arguments.next()? == SIMULATED).then(|| arguments.collect())
+}
+
+/// Plays the CLI on the standard streams.
+fn simulated(arguments: &[String]) -> ExitCode {
+    let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    let status =
+        weir_testkit::simulated::main(arguments, Box::new(stdin), Box::new(stdout), Box::new(stderr));
+    ExitCode::from(status)
+}
+
 fn main() -> ExitCode {
+    if let Some(arguments) = simulated_arguments() {
+        return simulated(&arguments);
+    }
     let opts = opts::Opts::parse();
     let done = match opts.command {
         opts::Command::Replay(opts) => replay::run(&replay::Settings::from(opts)),
+        opts::Command::Run(opts) => run::Settings::resolve(*opts).and_then(run::run),
+        opts::Command::Chat(opts) => chat::Settings::resolve(*opts).and_then(chat::run),
+        opts::Command::Sessions(opts) => {
+            sessions::Settings::resolve(opts).and_then(|settings| sessions::run(&settings))
+        }
+        opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)
 }

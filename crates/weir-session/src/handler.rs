@@ -73,7 +73,7 @@ impl Handler for LeaveOpen {
     }
 }
 
-/// Allows some tools by name and leaves the rest to another handler.
+/// Allows some tools by name, wherever they act, and leaves the rest to another handler.
 #[derive(Debug, Clone)]
 pub struct AllowTools<H = DenyAll> {
     tools: Vec<String>,
@@ -84,11 +84,6 @@ impl AllowTools {
     /// Allows these tools and denies the rest.
     pub fn new<T: Into<String>>(tools: impl IntoIterator<Item = T>) -> Self {
         Self { tools: tools.into_iter().map(Into::into).collect(), otherwise: DenyAll }
-    }
-
-    /// Allows the tools that change files in the workspace, as the permission mode `acceptEdits` does.
-    pub fn edits() -> Self {
-        Self::new(["Edit", "MultiEdit", "Write", "NotebookEdit"])
     }
 }
 

@@ -6,6 +6,7 @@
 mod arguments;
 mod ask;
 mod driver;
+mod edits;
 mod error;
 mod feed;
 mod handler;
@@ -22,6 +23,7 @@ pub use ask::{
     Ask, Decision, ElicitationRequest, HookRequest, McpRequest, PermissionRequest, QuestionRequest,
 };
 pub use driver::Facts;
+pub use edits::AcceptEdits;
 pub use error::{SessionError, StartError};
 pub use feed::{Batch, Update, Updates};
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};

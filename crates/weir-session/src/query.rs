@@ -3,6 +3,7 @@
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::SessionError;
 use crate::machine::TurnEnd;
@@ -19,7 +20,7 @@ use crate::session::{Message, Session};
 /// # }
 /// ```
 pub fn query(message: impl Into<Message>) -> Query {
-    Query { message: message.into(), options: SessionOptions::new() }
+    Query { message: message.into(), options: SessionOptions::new(), background: Duration::from_secs(600) }
 }
 
 /// A question that is asked when it is awaited.
@@ -28,6 +29,7 @@ pub fn query(message: impl Into<Message>) -> Query {
 pub struct Query {
     message: Message,
     options: SessionOptions,
+    background: Duration,
 }
 
 impl Query {
@@ -37,12 +39,18 @@ impl Query {
         self
     }
 
+    /// Waits this long at the most for what the answer has left running in the background; ten minutes if not told.
+    pub fn background(mut self, patience: Duration) -> Self {
+        self.background = patience;
+        self
+    }
+
     async fn ask(self) -> Result<Arc<TurnEnd>, SessionError> {
         let session = Session::new(self.options);
         let answer = session.ask(self.message).await;
-        // What runs in the background would be lost with the process.
+        // What runs in the background would be lost with the process; but it may run for ever.
         if answer.is_ok() {
-            session.settled().await?;
+            let _ = tokio::time::timeout(self.background, session.settled()).await;
         }
         session.stop().await;
         answer

@@ -21,8 +21,3 @@ pub use summary::{Outcome, RunSummary, SummaryBuilder};
 pub use time::milliseconds;
 pub use view::*;
 pub use vocabulary::{AgentEvent, AgentEventKind, AgentVocabulary, ClassicEvent, ClassicVocabulary};
-
-/// The examples of the README run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExamples;

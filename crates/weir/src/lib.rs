@@ -25,11 +25,16 @@ pub use weir_wire as wire;
 
 pub use weir_process::{Environment, LogOptions, Secrets, StopOptions, Transport};
 pub use weir_session::{
-    AllowTools, Ask, AskChannel, Conversation, Decision, DenyAll, Handler, LeaveOpen, Limits, Message,
-    Observer, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent, Session, SessionError,
+    AcceptEdits, AllowTools, Ask, AskChannel, Conversation, Decision, DenyAll, Handler, LeaveOpen, Limits,
+    Message, Observer, Phase, Pool, PoolError, PoolOptions, Pooled, Query, Sent, Session, SessionError,
     SessionOptions, TurnEnd, Update, Updates, query,
 };
 pub use weir_transcript::{Change, Turn, TurnState, View};
 pub use weir_wire::{
     MessageId, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId, SessionId, ToolUseId,
 };
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;

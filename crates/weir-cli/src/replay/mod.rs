@@ -4,7 +4,6 @@
 //! entries, and a line is never copied.
 
 mod pace;
-mod printer;
 mod progress;
 mod settings;
 mod source;
@@ -15,9 +14,9 @@ use anyhow::Context as _;
 use weir_transcript::{Fold, FoldOptions, HostEvent, SummaryBuilder};
 use weir_wire::{Body, Decoder, Frame, Framer};
 
+use crate::events::EventPrinter;
 use crate::exit::Exit;
 use pace::Pace;
-use printer::Printer;
 use progress::Progress;
 use settings::Output;
 pub(crate) use settings::Settings;
@@ -52,7 +51,7 @@ struct Replay<'s, W: Write> {
     decoder: Decoder,
     fold: Fold,
     summary: SummaryBuilder,
-    printer: Printer,
+    printer: EventPrinter,
     pace: Option<Pace>,
     counts: Counts,
     out: W,
@@ -76,7 +75,11 @@ impl<'s, W: Write> Replay<'s, W> {
             } else {
                 SummaryBuilder::without_texts()
             },
-            printer: Printer::new(settings.output),
+            printer: match settings.output {
+                Output::AgentEvents => EventPrinter::agent(),
+                Output::ClassicEvents => EventPrinter::classic(),
+                Output::Json | Output::View | Output::Raw => EventPrinter::Nothing,
+            },
             pace: settings.speed.map(Pace::new),
             counts: Counts::default(),
             out,

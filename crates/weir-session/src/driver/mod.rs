@@ -66,6 +66,11 @@ pub struct Facts {
 
 /// The driver of one session.
 pub(crate) struct Driver {
+    // Dropped in this order: first the process ends, then the rest of what it wrote is read, then its locks are free.
+    /// The process itself; taken out while it is being ended.
+    handle: Option<Handle>,
+    /// The streams of the process, while there is one.
+    streams: Option<Streams>,
     machine: Machine,
     decoder: Decoder,
     /// Taken out while it starts a process.
@@ -76,10 +81,6 @@ pub(crate) struct Driver {
     must_end: bool,
     /// Whether there was something to do when we last looked.
     was_occupied: bool,
-    /// The streams of the process, while there is one.
-    streams: Option<Streams>,
-    /// The process itself; taken out while it is being ended.
-    handle: Option<Handle>,
     facts: Facts,
     calls: mpsc::Receiver<Box<Call>>,
     /// Whether anybody holds the session.
@@ -307,16 +308,17 @@ impl Driver {
 
     /// Hands every line that was read to the machine.
     fn lines(&mut self) {
-        let Some(streams) = &mut self.streams else { return };
         // One look at the clock for all: they came together.
         let now = now();
-        while let Some(frame) = streams.output.next_frame() {
+        while let Some(frame) = self.streams.as_mut().and_then(|streams| streams.output.next_frame()) {
             let line = self.decoder.decode_frame(frame);
             if let Some(observer) = &mut self.outlet.observer {
                 observer.line(&line);
             }
             let outlet = &mut self.outlet;
             self.machine.handle(now, Event::Line(&line), &mut |view, change| outlet.change(view, change));
+            // At once, so that whoever watches sees what we did where we did it: between two lines.
+            self.perform();
         }
     }
 

@@ -13,6 +13,9 @@ use crate::machine::{Action, Event};
 impl Driver {
     /// Until nothing is left to do: an action can lead to more.
     pub(super) fn perform(&mut self) {
+        if !self.machine.has_actions() {
+            return;
+        }
         self.show();
         while self.machine.has_actions() {
             for action in self.machine.take_actions() {

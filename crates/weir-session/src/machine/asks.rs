@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use weir_transcript::{HostEvent, RequestAnswer, Sink};
 use weir_wire::{ControlRequest, ControlRequestMessage, HostAnswer, Outgoing, RawJson, RequestId};
 
@@ -170,6 +170,9 @@ impl Machine {
                 }
                 HostAnswer::Deny { message, .. } => RequestAnswer::Deny { message: message.clone() },
                 HostAnswer::Error(message) => RequestAnswer::Deny { message: message.clone() },
+                HostAnswer::Success(answer) if is_decline(answer) => {
+                    RequestAnswer::Deny { message: "declined".to_owned() }
+                }
                 _ => RequestAnswer::Allow { answers: None },
             };
             self.record(HostEvent::RequestAnswered { request: id.clone(), answer, by: by.clone() }, sink);
@@ -192,6 +195,29 @@ fn denial(ask: &Ask, message: String) -> HostAnswer {
     answer_to(ask, decision).unwrap_or_else(HostAnswer::Error)
 }
 
+/// An error would be taken by the CLI for a hook without an opinion, and the tool would run.
+fn hook_denial(input: &Value, message: String) -> HostAnswer {
+    match input.get("hook_event_name").and_then(Value::as_str) {
+        Some("PreToolUse") => HostAnswer::Hook(json!({
+            "decision": "block",
+            "reason": message,
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": message,
+            },
+        })),
+        Some("UserPromptSubmit") => HostAnswer::Hook(json!({"decision": "block", "reason": message})),
+        // Nothing is about to happen that could be forbidden.
+        _ => HostAnswer::Error(message),
+    }
+}
+
+/// Whether an answer of this kind refuses.
+fn is_decline(answer: &Value) -> bool {
+    matches!(answer.get("action").and_then(Value::as_str), Some("decline" | "cancel"))
+}
+
 /// The answer that a decision makes, or why it makes none.
 fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
     let refused = |decision: Decision| match decision {
@@ -200,6 +226,10 @@ fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
         _ => Err("this decision does not fit the request".to_owned()),
     };
     match (ask, decision) {
+        // A question in a shape that Weir does not know: allowing it would answer it empty.
+        (Ask::Permission(ask), Decision::Allow { input: None, .. }) if ask.tool_name == "AskUserQuestion" => {
+            Err("a question needs answers: allowing it would answer nothing".to_owned())
+        }
         (Ask::Permission(ask), Decision::Allow { input, remember }) => Ok(HostAnswer::Allow {
             updated_input: input.unwrap_or_else(|| ask.input.clone()),
             updated_permissions: remember,
@@ -215,10 +245,9 @@ fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
         (Ask::Hook(_), Decision::Value(value)) => Ok(HostAnswer::Hook(value)),
         (Ask::Mcp(_), Decision::Value(value)) => Ok(HostAnswer::Mcp(value)),
         (Ask::Elicitation(_), Decision::Value(value)) => Ok(HostAnswer::Success(value)),
-        (Ask::Hook(_) | Ask::Mcp(_), Decision::Deny { message, .. }) => Ok(HostAnswer::Error(message)),
-        (Ask::Elicitation(_), Decision::Deny { .. }) => {
-            Ok(HostAnswer::Success(serde_json::json!({"action": "decline"})))
-        }
+        (Ask::Hook(hook), Decision::Deny { message, .. }) => Ok(hook_denial(&hook.input, message)),
+        (Ask::Mcp(_), Decision::Deny { message, .. }) => Ok(HostAnswer::Error(message)),
+        (Ask::Elicitation(_), Decision::Deny { .. }) => Ok(HostAnswer::Success(json!({"action": "decline"}))),
         (_, decision) => refused(decision),
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::compare::{Comparison, asks_for_more, compare, skipped};
 use super::model::Scenario;
 use super::run::{Cli, run};
+use super::table::nearest;
 use crate::api::RecordedRequest;
 use crate::real::{DUMMY_KEY, RealCli, Version};
 
@@ -44,7 +45,7 @@ impl Report {
     }
 }
 
-/// Runs each scenario on each real CLI and on the simulated one as the same version, `jobs` at a time, and compares.
+/// Runs each scenario on each real CLI and on the simulated one as the nearest version, `jobs` at a time, and compares.
 /// Each run has a place, an API and a process of its own. `done` hears of each as soon as it is finished.
 pub fn conform(
     simulated: &Path,
@@ -81,7 +82,7 @@ pub fn conform(
 fn one(simulated: &Path, real: &RealCli, scenario: &Scenario) -> Report {
     let started = Instant::now();
     let cli = Cli::from(real.clone());
-    let simulated = Cli::simulated(simulated, real.version);
+    let simulated = Cli::simulated(simulated, nearest(real.version));
     let mut report = Report {
         cli: cli.clone(),
         scenario: scenario.name,

@@ -5,10 +5,16 @@
 use super::differences::{Difference, Rule, Scope, Versions};
 use crate::real::Version;
 
-/// The versions that the simulated CLI imitates word by word. For others it behaves like the nearer of them.
+/// The versions that the simulated CLI imitates word by word.
 pub const IMITATED: &[Version] = &[Version::new(2, 1, 9), Version::new(2, 1, 325)];
 
+/// The version that the simulated CLI imitates beside a real one. 2.1.61 is still nearer to 2.1.9 than to 2.1.325.
+pub(super) fn nearest(version: Version) -> Version {
+    if version > V2_1_196 { Version::new(2, 1, 325) } else { V2_1_9 }
+}
+
 const FIRST: Version = Version::new(0, 0, 0);
+const LAST: Version = Version::new(u32::MAX, 0, 0);
 const V1: Version = Version::new(1, u32::MAX, 0);
 const BEFORE_2_1: Version = Version::new(2, 0, u32::MAX);
 const V2_1_9: Version = Version::new(2, 1, 9);
@@ -38,36 +44,41 @@ const fn between(
     }
 }
 
-const fn by_chance(scenario: &'static str, version: Version, rule: Rule, reason: &'static str) -> Difference {
-    let versions = Versions::Between(version, version);
+/// What is seen only now and then, or only on some machines, up to a version.
+const fn by_chance(scenario: &'static str, to: Version, rule: Rule, reason: &'static str) -> Difference {
+    let versions = Versions::Between(FIRST, to);
     Difference { scope: Scope { scenario, versions }, rule, chance: true, reason }
 }
 
-const ENGINE: &str = "the words are those of the JavaScript engine that parses the line";
+const ENGINE: &str = "the words are those of the JavaScript engine, for older versions the installed Node";
 const ESTIMATE: &str = "the CLI estimates the length of its own prompt";
 const COUNTS: &str =
     "rounds, tokens, prices and the side calls to a small model are counted anew in many releases";
 const WORDS: &str = "what tools and errors say is worded anew in many releases";
 const SIDE_CALLS: &str = "2.1.9 asks a small model about the output of commands: how often, and whether that ends before the turn, is chance";
+const MODE: &str = "2.1.61 tells of a change of the permission mode already, as 2.1.325 does";
+const TASKS: &str = "2.1.61 tells of tasks in the background already, but not all that 2.1.325 does";
 const FATE: &str = "what is said about the fate of a message came bit by bit between 2.1.9 and 2.1.325";
 const WRITES: &str = "1.0 says less about what a tool did to a file";
 
 /// The table.
 pub const DIFFERENCES: &[Difference] = &[
     // Every version.
-    always(
+    by_chance(
         "*-line",
+        LAST,
         Rule::Rewrite("process 1 stderr: Error parsing *", "process 1 stderr: not JSON"),
         ENGINE,
     ),
-    always(
+    by_chance(
         "*-line",
+        LAST,
         Rule::Rewrite("[-] notice \"ProcessEnded { code: Some(1), *", "[-] notice ended with 1"),
         ENGINE,
     ),
     always("prompt-too-long", Rule::Rewrite("turn 1 text *", "turn 1 text too long"), ESTIMATE),
     always("prompt-too-long", Rule::Rewrite("[1] text Complete *", "[1] text too long"), ESTIMATE),
-    // 2.1.9.
+    // Older versions.
     between(
         "terminate-signal",
         (FIRST, V2_1_324),
@@ -78,13 +89,13 @@ pub const DIFFERENCES: &[Difference] = &[
         "*-parallel",
         V2_1_9,
         Rule::Omit("*output *"),
-        "2.1.9 loses the output of a quick command now and then",
+        "older ones lose the output of a quick command now and then",
     ),
     by_chance(
         "resume-interrupted",
-        V2_1_9,
+        V2_1_324,
         Rule::Omit("processes were left behind"),
-        "2.1.9 may end before it has ended the tool that was interrupted",
+        "before 2.1.325 the CLI may end before it has ended the tool that was interrupted",
     ),
     by_chance("max-turns", V2_1_9, Rule::Omit("*cost *"), SIDE_CALLS),
     by_chance("max-turns", V2_1_9, Rule::Omit("  claude-haiku-* in, * out, *"), SIDE_CALLS),
@@ -92,7 +103,7 @@ pub const DIFFERENCES: &[Difference] = &[
     by_chance("big-tool-result", V2_1_9, Rule::Omit("  claude-haiku-* in, * out, *"), SIDE_CALLS),
     // Versions that are not imitated.
     other("*", Rule::Omit("*cost *"), COUNTS),
-    other("*", Rule::Omit("  claude-* in, * out, *"), COUNTS),
+    other("*", Rule::Omit("*claude-* in, * out, *"), COUNTS),
     other("*", Rule::Omit("turn * tokens *"), COUNTS),
     other("*", Rule::Omit("turn * rounds *"), COUNTS),
     other("*", Rule::Omit("turn * ended by *"), "results say why a turn ended only since 2.1.197 or so"),
@@ -109,11 +120,7 @@ pub const DIFFERENCES: &[Difference] = &[
     other("*", Rule::Rewrite("[1] text Complete \"API Error: *", "[1] text of an error"), WORDS),
     other("*", Rule::Rewrite("turn 1 text \"API Error: *", "turn 1 text of an error"), WORDS),
     other("*", Rule::Rewrite("process 1 stderr: *", "process 1 stderr"), WORDS),
-    other(
-        "*",
-        Rule::Rewrite("request permission Bash *", "request permission Bash"),
-        "suggestions grow in number",
-    ),
+    other("*", Rule::Rewrite("request permission *", "request permission"), "suggestions grow in number"),
     other("*", Rule::Rewrite("[*] user Host *", "user"), FATE),
     other("*", Rule::Omit("[*] notice retry *"), "retries are told of only since 2.1.61 or so"),
     other("*", Rule::MoreRequests, "the number of tries, and side calls at the start, differ"),
@@ -124,6 +131,12 @@ pub const DIFFERENCES: &[Difference] = &[
         Rule::Skip,
         "whether the CLI goes on by itself after a cut answer changed several times",
     ),
+    other("clear", Rule::Skip, "what /clear does without a terminal changed several times"),
+    other(
+        "wrong-input-shape",
+        Rule::Rewrite("[-] notice \"ProcessEnded { code: Some(1), *", "[-] notice ended with 1"),
+        WORDS,
+    ),
     other(
         "compaction",
         Rule::Skip,
@@ -131,12 +144,38 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     other(
         "interrupt-stream",
-        Rule::Rewrite("[1] text * \"word*", "[1] text cut off"),
+        Rule::Rewrite("[1] text *", "[1] text cut off"),
         "only some mark it as cut off",
     ),
+    other("*", Rule::Rewrite("[1] text Complete \"Invalid API key*", "[1] text of an error"), WORDS),
+    other("cut-stream-partial", Rule::Omit("[1] text Aborted *"), "some keep what had come before the cut"),
+    other("terminate-signal", Rule::Rewrite("[1] tool Bash *", "[1] tool Bash was running"), FATE),
+    other("set-model", Rule::Omit("[-] notice \"CommandOutput*"), WORDS),
+    other(
+        "plan-refused",
+        Rule::Rewrite("turn 1 denied *", "turn 1 denied"),
+        "only some repeat the plan in the denial",
+    ),
+    other(
+        "allowed-tools",
+        Rule::Skip,
+        "whether a rule for touch is enough inside the working directory changed several times",
+    ),
     // Versions before 2.1.
+    between("continue", (FIRST, V1), Rule::Omit("forked"), "1.0 gives a continued session a new id"),
+    between(
+        "resume-missing",
+        (FIRST, BEFORE_2_1),
+        Rule::Skip,
+        "2.0 says so on the standard error and has no result",
+    ),
     between("max-budget", (FIRST, V1), Rule::Skip, "1.0 has no --max-budget-usd"),
-    between("no-persistence", (FIRST, V1), Rule::Skip, "1.0 has no --no-session-persistence"),
+    between(
+        "no-persistence",
+        (FIRST, BEFORE_2_1),
+        Rule::Skip,
+        "2.0 says so on the standard error and has no result",
+    ),
     between("question-*", (FIRST, V1), Rule::Skip, "1.0 has no AskUserQuestion"),
     between("plan-*", (FIRST, V1), Rule::Skip, "1.0 keeps no plan file"),
     between(
@@ -156,19 +195,27 @@ pub const DIFFERENCES: &[Difference] = &[
         "2.0 does not try again after an error in the stream",
     ),
     // Between the two that are imitated.
-    between("search", (V2_1_10, V2_1_196), Rule::Skip, "Glob and Grep are there until about 2.1.196"),
-    between("todos", (V2_1_10, V2_1_196), Rule::Skip, "TodoWrite is there until about 2.1.196"),
     between(
-        "background-bash",
-        (V2_1_10, V2_1_324),
+        "big-tool-result",
+        (V2_1_10, V2_1_196),
+        Rule::Omit("  command *"),
+        "the structured form is there again",
+    ),
+    between("permission-always", (V2_1_10, V2_1_196), Rule::Omit("permission mode *"), MODE),
+    between("plan-approved", (V2_1_10, V2_1_196), Rule::Omit("permission mode *"), MODE),
+    between("background-bash", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
+    between("subagent-background", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
+    between(
+        "empty-line",
+        (V2_1_10, V2_1_196),
         Rule::Skip,
-        "tasks in the background are told of in steps",
+        "2.1.61 ignores an empty line already, as 2.1.325 does",
     ),
     between(
-        "subagent-background",
-        (V2_1_10, V2_1_324),
+        "unknown-input-type",
+        (V2_1_10, V2_1_196),
         Rule::Skip,
-        "tasks in the background are told of in steps",
+        "2.1.61 ignores it already, as 2.1.325 does",
     ),
 ];
 

@@ -1,28 +1,17 @@
-//! The command line as it is typed.
+//! `weir replay` as it is typed.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
-/// Drives the Claude Code CLI, and reads what it wrote.
-#[derive(Debug, Parser)]
-#[command(name = "weir", version, arg_required_else_help = true)]
-pub(crate) struct Opts {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Replay(ReplayOpts),
-}
+use super::{FormatOpt, values};
 
 /// Reads a recorded stream and tells what happened in it
 ///
 /// The stream is NDJSON, as `claude --output-format stream-json` writes it. No process is started.
 ///
-/// Exit codes: 0 success, 1 the last result is an error (or the recording cannot be read), 2 wrong usage, 5 there is no result, 6 a tool was not
-/// allowed, 8 a money limit ended it, 9 a rate limit ended it.
+/// Exit codes: 0 success, 1 the last result is an error (or the recording cannot be read), 2 wrong usage,
+/// 5 there is no result, 6 a tool was not allowed, 8 a money limit ended it, 9 a rate limit ended it.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayOpts {
     /// The file to read; `-` or nothing for the standard input
@@ -40,7 +29,7 @@ pub(crate) struct ReplayOpts {
     ///
     /// The pace is that of the lines' own time stamps, with pauses of ten seconds at the most. Pieces of a message
     /// carry no time and come 30 ms apart; recordings of CLI versions that write no times have no pauses else.
-    #[arg(long, value_name = "N", value_parser = parse_speed)]
+    #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<f64>,
 
     /// Longest line that is decoded, in bytes; a longer one is counted and skipped
@@ -62,19 +51,4 @@ pub(crate) enum OutputOpt {
     View,
     /// The lines untouched
     Raw,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum FormatOpt {
-    /// `agent-message-start`, `agent-text-delta`, …
-    Agent,
-    /// `system`, `text`, `tool_use`, `tool_result`, `result`, `error`, `done`
-    Classic,
-}
-
-fn parse_speed(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(speed) if (0.001..=1_000_000.0).contains(&speed) => Ok(speed),
-        _ => Err("a number above zero is needed, such as 1 or 2.5; from 0.001 to 1000000".into()),
-    }
 }

@@ -1,33 +1,31 @@
-//! Prints what changes, in the form that was asked for.
+//! Prints normalised events, one JSON object a line.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use weir_transcript::{AgentVocabulary, Change, ClassicVocabulary, View};
 
-use super::settings::Output;
-
-pub(super) enum Printer {
+/// Prints what changes in one of the vocabularies, or nothing.
+pub(crate) enum EventPrinter {
     Agent(AgentVocabulary),
     Classic(ClassicVocabulary),
-    /// The whole is printed at the end, or the lines were printed already.
     Nothing,
 }
 
-impl Printer {
-    pub(super) fn new(output: Output) -> Self {
-        match output {
-            Output::AgentEvents => Self::Agent(AgentVocabulary::default()),
-            Output::ClassicEvents => Self::Classic(ClassicVocabulary::default()),
-            Output::Json | Output::View | Output::Raw => Self::Nothing,
-        }
+impl EventPrinter {
+    pub(crate) fn agent() -> Self {
+        Self::Agent(AgentVocabulary::default())
     }
 
-    pub(super) fn change(
+    pub(crate) fn classic() -> Self {
+        Self::Classic(ClassicVocabulary::default())
+    }
+
+    pub(crate) fn change(
         &mut self,
         view: &View,
         change: &Change<'_>,
-        out: &mut impl Write,
+        out: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
         let mut written = Ok(());
         match self {
@@ -47,7 +45,7 @@ impl Printer {
     }
 }
 
-fn print(event: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
+fn print(event: &impl Serialize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     serde_json::to_writer(&mut *out, event)?;
     out.write_all(b"\n")
 }

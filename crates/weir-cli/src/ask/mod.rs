@@ -1,0 +1,148 @@
+//! Asks a person what the CLI wants to know: permissions and questions, one after the other.
+//!
+//! `permission` and `question` say what is asked and what an answer means, without IO; `person` is who answers,
+//! on the `terminal` or over a pipe.
+
+mod lines;
+mod permission;
+mod person;
+mod question;
+#[cfg_attr(not(unix), path = "no_terminal.rs")]
+mod terminal;
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest};
+use weir_wire::QuestionAnswers;
+
+use crate::screen::{Style, clean};
+pub(crate) use lines::StdinLines;
+use permission::Answer;
+pub(crate) use person::Person;
+pub(crate) use terminal::Terminal;
+
+/// Whoever holds it may talk with the person. First come, first served.
+pub(crate) type Floor = Arc<Mutex<()>>;
+
+/// Keeps the screen still while a person is asked.
+pub(crate) trait Stage: Send + Sync + 'static {
+    /// What has to be held while somebody is asked.
+    fn floor(&self) -> Floor;
+
+    /// Somebody else holds it, so the person should know that something waits.
+    fn announce(&self);
+
+    /// Nothing may be printed from now on.
+    fn hold(&self);
+
+    /// Go on.
+    fn release(&self);
+}
+
+/// Decides by asking a person, one request after the other.
+pub(crate) struct PersonHandler<S: Stage> {
+    person: Mutex<Person>,
+    stage: S,
+}
+
+impl<S: Stage> PersonHandler<S> {
+    pub(crate) fn new(person: Person, stage: S) -> Self {
+        Self { person: Mutex::new(person), stage }
+    }
+
+    async fn decide_with_a_person(&self, ask: Ask) -> Decision {
+        let mut person = self.person.lock().await;
+        let floor = self.stage.floor();
+        let mut turn = std::pin::pin!(floor.lock());
+        let _floor = tokio::select! {
+            // We are in the queue before anybody is told of it, or the next prompt could be quicker.
+            biased;
+            held = &mut turn => held,
+            () = std::future::ready(()) => {
+                self.stage.announce();
+                turn.await
+            }
+        };
+        // Also where the CLI withdraws the request and this future is dropped.
+        let _held = Held::new(&self.stage);
+        match ask {
+            Ask::Permission(ask) => permission(&mut person, &ask).await,
+            Ask::Question(ask) => questions(&mut person, &ask).await,
+            Ask::Elicitation(ask) => {
+                let text = format!("\n{} asks: {}\n", ask.server, ask.message);
+                person.say(&clean(&text)).await;
+                person.say("This cannot be answered here, so it was declined.\n").await;
+                Decision::deny("declined")
+            }
+            _ => Decision::Error("nobody here can answer this".into()),
+        }
+    }
+}
+
+impl<S: Stage> Handler for PersonHandler<S> {
+    fn decide(&self, ask: Ask) -> Deciding<'_> {
+        Box::pin(self.decide_with_a_person(ask))
+    }
+}
+
+struct Held<'a, S: Stage>(&'a S);
+
+impl<'a, S: Stage> Held<'a, S> {
+    fn new(stage: &'a S) -> Self {
+        stage.hold();
+        Self(stage)
+    }
+}
+
+impl<S: Stage> Drop for Held<'_, S> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+async fn permission(person: &mut Person, ask: &PermissionRequest) -> Decision {
+    let choices = permission::choices(ask);
+    person.say(&permission::text(ask, &choices, person.style())).await;
+    loop {
+        let Some(answer) = person.ask("> ").await else {
+            return Decision::deny("Nobody answered.");
+        };
+        match permission::meaning(&answer, &choices) {
+            Some(Answer::Choice(decision)) => return decision.clone(),
+            Some(Answer::No(why)) => return Decision::deny(why),
+            None if person.keep_for_later(answer) => return Decision::deny("Nobody answered."),
+            None => {
+                let help = format!("Please answer with a number from 1 to {}, yes or no.\n", choices.len());
+                person.say(&help).await;
+            }
+        }
+    }
+}
+
+async fn questions(person: &mut Person, ask: &QuestionRequest) -> Decision {
+    let mut answers = QuestionAnswers::new();
+    for asked in &ask.questions {
+        person.say(&question::text(asked, person.style())).await;
+        let chosen = loop {
+            let Some(answer) = person.ask(question::prompt(asked)).await else {
+                return Decision::deny("The user did not want to answer.");
+            };
+            match question::chosen(asked, &answer, person.is_attentive()) {
+                Ok(Some(chosen)) => break chosen,
+                Ok(None) if person.keep_for_later(answer) => {
+                    return Decision::deny("The user did not want to answer.");
+                }
+                Ok(None) => {}
+                Err(reason) => person.say(&format!("{reason}\n")).await,
+            }
+        };
+        answers = answers.choose_all(asked.question.clone(), chosen);
+    }
+    Decision::Answers(answers)
+}
+
+/// A heading for what is asked.
+fn heading(text: &str, style: Style) -> String {
+    format!("\n{}\n", style.bold(&clean(text)))
+}

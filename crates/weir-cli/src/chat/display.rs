@@ -1,0 +1,238 @@
+//! Shows a conversation while it goes on: text on the standard output, what is done on the standard error.
+//!
+//! While a line is being edited everything goes above it, line by line.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+
+use weir_process::Secrets;
+use weir_session::Observer;
+use weir_transcript::{Change, FileChange, SummaryBuilder, TodoList, View};
+
+use crate::ask::{Floor, Stage};
+use crate::screen::markdown::Markdown;
+use crate::screen::{
+    Output, ProgressLines, Style, TextPrinter, TextSink, clean, coloured, one_line, plural, short_path,
+};
+
+/// More lines of a difference are not shown.
+const MOST_DIFF_LINES: usize = 40;
+
+/// What the observer and the command share.
+pub(super) struct Display {
+    text: TextPrinter,
+    page: Page,
+    pub(super) progress: ProgressLines,
+    /// What the turn came to.
+    pub(super) summary: SummaryBuilder,
+    /// What is needed of the view once the session is gone.
+    pub(super) view: View,
+}
+
+/// Where text goes.
+struct Page {
+    markdown: Markdown,
+    out: Output,
+    /// Above the prompt, while there is one.
+    above: Option<mpsc::Sender<String>>,
+    /// The line above the prompt that is not complete yet.
+    line: String,
+}
+
+/// A handle to it.
+#[derive(Clone)]
+pub(super) struct Shared {
+    display: Arc<Mutex<Display>>,
+    /// Held by whoever talks with the person: the prompt, or a request.
+    floor: Floor,
+}
+
+impl Shared {
+    pub(super) fn new(quiet: bool, secrets: Secrets, out: Output) -> Self {
+        let display = Display {
+            text: TextPrinter::default(),
+            page: Page {
+                markdown: Markdown::new(Style::for_stdout()),
+                out,
+                above: None,
+                line: String::new(),
+            },
+            progress: ProgressLines::new(quiet, secrets),
+            summary: SummaryBuilder::without_texts(),
+            view: View::default(),
+        };
+        Self { display: Arc::new(Mutex::new(display)), floor: Floor::default() }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Display> {
+        self.display.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Display {
+    /// A turn begins that somebody asked for.
+    pub(super) fn begin_turn(&mut self) {
+        self.summary = SummaryBuilder::without_texts();
+        self.progress.now("waiting for the model");
+    }
+
+    /// The turn is over. Its answer is printed here if nothing of it was yet.
+    pub(super) fn end_turn(&mut self, answer: Option<&str>) -> io::Result<()> {
+        self.progress.pause();
+        let Self { text, page, progress, .. } = self;
+        text.end(answer, &mut Sink { page, progress })?;
+        self.page.out.flush()
+    }
+
+    /// Another conversation begins.
+    pub(super) fn begin_conversation(&mut self) {
+        self.view = View::default();
+        self.text = TextPrinter::default();
+    }
+
+    /// A line is being edited from now on, or no longer.
+    pub(super) fn prompt(&mut self, above: Option<mpsc::Sender<String>>) {
+        let lines = above.clone();
+        self.progress.divert(lines.map(|lines| -> crate::screen::LineSink {
+            Box::new(move |line| {
+                // An editor that has gone shows nothing.
+                let _ = lines.send(format!("{line}\n"));
+            })
+        }));
+        let rest = std::mem::take(&mut self.page.line);
+        self.page.above = above;
+        if !rest.is_empty() {
+            // What began above the prompt goes on below it.
+            let _ = self.page.out.write_all(rest.as_bytes());
+        }
+    }
+
+    /// Prints text of ours on the standard output.
+    pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
+        self.progress.pause();
+        self.page.out.write_all(text.as_bytes())?;
+        self.page.out.flush()
+    }
+
+    fn file(&mut self, file: &FileChange) {
+        let style = self.progress.style();
+        let counts = format!(
+            "{} {}",
+            style.good(&format!("+{}", file.added)),
+            style.bad(&format!("-{}", file.removed))
+        );
+        self.progress.line(&format!("  {} {counts}", one_line(&short_path(&file.path), 100)));
+        for line in coloured(&file.diff, MOST_DIFF_LINES, style) {
+            self.progress.line(&format!("  {line}"));
+        }
+    }
+
+    fn todos(&mut self, todos: &TodoList) {
+        let done = todos.items.iter().filter(|todo| todo.status == "completed").count();
+        let now = todos.items.iter().find(|todo| todo.status == "in_progress");
+        let now = now.map(|todo| one_line(todo.active_form.as_deref().unwrap_or(&todo.text), 80));
+        let count = plural(todos.items.len() as u64, "thing");
+        let now = now.map(|now| format!(": {now}")).unwrap_or_default();
+        self.progress.line(&format!("  {done} of {count} done{now}"));
+    }
+}
+
+impl Observer for Shared {
+    fn change(&mut self, view: &View, change: &Change<'_>) {
+        let mut guard = self.lock();
+        let display = &mut *guard;
+        display.summary.observe(view, change);
+        if matches!(change, Change::Session(_) | Change::Cost(_) | Change::Oddities(_) | Change::RateLimit(_))
+        {
+            display.view.apply(change);
+        }
+        display.progress.change(view, change);
+        match change {
+            Change::FileChanged(file) => display.file(file),
+            Change::Todos(todos) if todos.agent.is_none() => display.todos(todos),
+            _ => {}
+        }
+        let Display { text, page, progress, .. } = display;
+        // The command learns of a failure from the output itself.
+        let _ = text.change(view, change, &mut Sink { page, progress });
+    }
+
+    fn pause(&mut self) {
+        let _ = self.lock().page.out.flush();
+    }
+}
+
+impl Stage for Shared {
+    fn floor(&self) -> Floor {
+        Floor::clone(&self.floor)
+    }
+
+    fn announce(&self) {
+        let mut display = self.lock();
+        let mark = display.progress.style().careful("!");
+        display
+            .progress
+            .line(&format!("{mark} something in the background waits for an answer; press Enter"));
+    }
+
+    fn hold(&self) {
+        self.lock().progress.hold();
+    }
+
+    fn release(&self) {
+        self.lock().progress.release();
+    }
+}
+
+struct Sink<'a> {
+    page: &'a mut Page,
+    progress: &'a mut ProgressLines,
+}
+
+impl Sink<'_> {
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        let Some(above) = &self.page.above else {
+            if self.page.out.is_terminal() && !text.is_empty() {
+                self.progress.text_printed(!text.ends_with('\n'));
+            }
+            return self.page.out.write_all(text.as_bytes());
+        };
+        self.page.line.push_str(text);
+        if let Some(end) = self.page.line.rfind('\n') {
+            let rest = self.page.line.split_off(end + 1);
+            let lines = std::mem::replace(&mut self.page.line, rest);
+            // An editor that has gone shows nothing.
+            let _ = above.send(lines);
+        }
+        Ok(())
+    }
+}
+
+impl TextSink for Sink<'_> {
+    fn block_began(&mut self, is_first: bool) -> io::Result<()> {
+        self.progress.pause();
+        if is_first { Ok(()) } else { self.write("\n") }
+    }
+
+    fn piece(&mut self, text: &str) -> io::Result<()> {
+        self.progress.pause();
+        let mut styled = String::new();
+        if self.page.out.is_terminal() {
+            self.page.markdown.push(&clean(text), &mut styled);
+        } else {
+            styled.push_str(text);
+        }
+        self.write(&styled)
+    }
+
+    fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()> {
+        let mut styled = String::new();
+        self.page.markdown.finish(&mut styled);
+        if ends_in_line {
+            styled.push('\n');
+        }
+        self.write(&styled)?;
+        self.progress.text_printed(false);
+        Ok(())
+    }
+}

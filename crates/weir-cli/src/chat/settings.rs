@@ -1,0 +1,40 @@
+//! What was typed, resolved.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use crate::conversation::SessionSettings;
+use crate::folders;
+use crate::opts::ChatOpts;
+use crate::transcripts::Transcripts;
+
+/// How to talk.
+pub(crate) struct Settings {
+    pub(super) session: SessionSettings,
+    pub(super) quiet: bool,
+    /// Whether there is a terminal on which lines can be edited.
+    pub(super) edits: bool,
+    /// Where what was typed is kept.
+    pub(super) history: Option<PathBuf>,
+}
+
+impl Settings {
+    pub(crate) fn resolve(opts: ChatOpts) -> anyhow::Result<Self> {
+        let session = SessionSettings::resolve(opts.session, "chat", opts.cli_flags)?;
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+        let edits = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
+        let history = session.state_directory.as_ref().map(|state| state.join("history"));
+        Ok(Self { session, quiet: opts.quiet, edits, history })
+    }
+
+    /// The folder that is worked in.
+    pub(super) fn cwd(&self) -> PathBuf {
+        let cwd = self.session.cwd.clone().map_or_else(std::env::current_dir, Ok);
+        cwd.and_then(|cwd| cwd.canonicalize()).unwrap_or_default()
+    }
+
+    /// The CLI's own transcripts.
+    pub(super) fn transcripts(&self) -> Option<Transcripts> {
+        folders::cli_config().as_deref().map(Transcripts::below)
+    }
+}

@@ -1,0 +1,119 @@
+//! One turn: a message, its answer, and what Ctrl-C does in between.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use weir_session::{Sent, SessionError, TurnEnd};
+
+use super::{Chat, Next};
+use crate::exit::Exit;
+use crate::explain::explain;
+use crate::screen::{dollars, plural, seconds};
+use crate::signals::Asked;
+
+/// How long an interrupted turn may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How the wait for an answer ended.
+enum Waited {
+    Answered(Result<Arc<TurnEnd>, SessionError>),
+    /// Somebody wants to leave.
+    Leave(Exit),
+}
+
+impl Chat {
+    /// Sends a message and shows its answer.
+    pub(super) async fn turn(&mut self, text: String) -> anyhow::Result<Next> {
+        let started = Instant::now();
+        self.display.lock().begin_turn();
+        let sent = tokio::select! {
+            sent = self.session.send(text) => sent,
+            _ = self.signals.next() => return Ok(self.leave(Exit::Interrupted)),
+        };
+        let mut interrupted = false;
+        let result = match sent {
+            Ok(mut sent) => match self.answer(&mut sent, &mut interrupted).await {
+                Waited::Answered(result) => result,
+                Waited::Leave(exit) => return Ok(self.leave(exit)),
+            },
+            Err(error) => Err(error),
+        };
+        self.end(&result, interrupted, started.elapsed())?;
+        Ok(Next::Line)
+    }
+
+    fn leave(&self, exit: Exit) -> Next {
+        // The session may be waiting for somebody to read.
+        if exit != Exit::Success || !self.output.is_terminal() {
+            self.output.abandon();
+        }
+        self.display.lock().progress.pause();
+        Next::Leave(exit)
+    }
+
+    async fn answer(&mut self, sent: &mut Sent, interrupted: &mut bool) -> Waited {
+        tokio::select! {
+            answer = sent.answer() => return Waited::Answered(answer),
+            asked = self.signals.next() => if asked == Asked::End {
+                return Waited::Leave(Exit::Interrupted);
+            },
+            () = self.output.failed() => return Waited::Leave(Exit::Success),
+        }
+        *interrupted = true;
+        self.display.lock().progress.line("weir: interrupting; press Ctrl-C again to leave");
+        let session = self.session.clone();
+        // What comes of it shows in the answer.
+        let interrupt = tokio::spawn(async move { session.interrupt().await });
+        let waited = tokio::select! {
+            answer = sent.answer() => Waited::Answered(answer),
+            _ = self.signals.next() => Waited::Leave(Exit::Interrupted),
+            () = tokio::time::sleep(PATIENCE) => Waited::Leave(Exit::Interrupted),
+        };
+        interrupt.abort();
+        waited
+    }
+
+    fn end(
+        &mut self,
+        result: &Result<Arc<TurnEnd>, SessionError>,
+        interrupted: bool,
+        took: Duration,
+    ) -> anyhow::Result<()> {
+        let mut display = self.display.lock();
+        let said = result.as_ref().ok().filter(|end| !end.is_error()).map(|end| end.text.clone());
+        display.end_turn(said.as_deref())?;
+        self.last = match result {
+            _ if interrupted => Exit::Interrupted,
+            Ok(_) => display.summary.outcome(&display.view).into(),
+            Err(error) => Exit::from(error),
+        };
+        let cost = result.as_ref().ok().and_then(|end| end.cost_usd());
+        let tools = plural(display.summary.tools(), "tool call");
+        let style = display.progress.style();
+        let line = style.faint(&format!("{tools}, {}, {}", dollars(cost), seconds(took)));
+        let line = if interrupted { format!("{} {line}", style.bad("interrupted,")) } else { line };
+        let complaint = match result {
+            _ if interrupted => None,
+            Err(error) => Some(explain(error, None)),
+            Ok(end) if end.is_error() => Some(failure(end)),
+            Ok(_) => None,
+        };
+        if !display.progress.is_quiet() {
+            display.progress.line(&line);
+        }
+        drop(display);
+        if let Some(complaint) = complaint {
+            self.complain(&complaint);
+        }
+        Ok(())
+    }
+}
+
+/// Why a turn failed.
+fn failure(end: &TurnEnd) -> String {
+    let result = end.turn.result.as_ref();
+    let errors = result.map(|result| result.errors.join("; ")).filter(|errors| !errors.is_empty());
+    let subtype = result.map(|result| result.subtype.clone());
+    let text = Some(end.text.clone()).filter(|text| !text.trim().is_empty());
+    format!("the turn failed: {}", errors.or(text).or(subtype).unwrap_or_else(|| "no result".to_owned()))
+}

@@ -1,0 +1,167 @@
+//! From what was typed to the options of a session: what `weir run` and `weir chat` share.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_process::{Environment, LogOptions, ProbeCache, Secrets, Transport, looks_secret};
+use weir_session::{Conversation, Facts, SessionOptions};
+
+use crate::exit::UsageError;
+use crate::folders;
+use crate::opts::{ConversationOpts, SessionOpts, TransportOpt};
+use crate::transcripts::Transcripts;
+
+/// Variables that hold the user's login. Their values are masked wherever Weir writes text of the CLI.
+const LOGINS: [&str; 4] =
+    ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "CLAUDE_CODE_OAUTH_TOKEN"];
+
+/// How to have a conversation. Unlike the options of a session it can be used more than once.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionSettings {
+    pub(crate) program: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) conversation: Conversation,
+    pub(crate) model: Option<String>,
+    pub(crate) secrets: Secrets,
+    pub(crate) state_directory: Option<PathBuf>,
+    /// Whether a person may be asked.
+    pub(crate) asks: bool,
+    system_prompt: Option<String>,
+    append_system_prompt: Option<String>,
+    allowed_tools: Vec<String>,
+    disallowed_tools: Vec<String>,
+    permission_mode: Option<String>,
+    max_cost_usd: Option<f64>,
+    max_turns: Option<u32>,
+    persistence: bool,
+    extra_args: Vec<OsString>,
+    transport: Transport,
+    environment: Environment,
+    log: Option<LogOptions>,
+    probe_cache: Option<Arc<ProbeCache>>,
+}
+
+impl SessionSettings {
+    /// `mode` is the command, for the names of log files.
+    pub(crate) fn resolve(opts: SessionOpts, mode: &str, cli_flags: Vec<OsString>) -> anyhow::Result<Self> {
+        let SessionOpts { permissions, process, .. } = opts;
+        if let Some(cwd) = opts.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
+            return Err(UsageError(format!("--cwd {}: there is no such folder", cwd.display())).into());
+        }
+        let (environment, secrets) = environment(&process.env, &process.secret)?;
+        Ok(Self {
+            program: opts.claude,
+            cwd: opts.cwd,
+            conversation: conversation(&opts.conversation)?,
+            model: opts.model,
+            secrets,
+            state_directory: process.state_dir.or_else(folders::state),
+            asks: !permissions.no_input,
+            system_prompt: opts.system_prompt,
+            append_system_prompt: opts.append_system_prompt,
+            allowed_tools: permissions.allowed_tools,
+            disallowed_tools: permissions.disallowed_tools,
+            permission_mode: permissions.permission_mode,
+            max_cost_usd: opts.max_cost,
+            max_turns: opts.max_turns,
+            persistence: !opts.no_session_persistence,
+            extra_args: cli_flags,
+            transport: match process.transport {
+                TransportOpt::Pipe => Transport::Pipe,
+                TransportOpt::Pty => Transport::Pty,
+            },
+            environment,
+            log: process.log_dir.map(|folder| log(folder, mode, process.require_log)),
+            probe_cache: folders::probe_cache(),
+        })
+    }
+
+    /// What to say where a log was wanted and there is none.
+    pub(crate) fn missing_log(&self, facts: &Facts) -> Option<String> {
+        let log = self.log.as_ref().filter(|_| facts.processes > 0 && facts.logs.is_none())?;
+        let folder = log.directory.display();
+        Some(format!(
+            "there is no log: {folder} cannot be written; with --require-log nothing would have run"
+        ))
+    }
+
+    /// The options for one session.
+    pub(crate) fn options(&self) -> SessionOptions {
+        let mut options = SessionOptions::new();
+        options.program.clone_from(&self.program);
+        options.cwd.clone_from(&self.cwd);
+        options.conversation = self.conversation.clone();
+        options.model.clone_from(&self.model);
+        options.system_prompt.clone_from(&self.system_prompt);
+        options.append_system_prompt.clone_from(&self.append_system_prompt);
+        options.allowed_tools.clone_from(&self.allowed_tools);
+        options.disallowed_tools.clone_from(&self.disallowed_tools);
+        options.permission_mode.clone_from(&self.permission_mode);
+        options.max_cost_usd = self.max_cost_usd;
+        options.max_turns = self.max_turns;
+        options.persistence = self.persistence;
+        options.extra_args.clone_from(&self.extra_args);
+        options.transport = self.transport;
+        options.environment = self.environment.clone();
+        options.secrets = self.secrets.clone();
+        options.log.clone_from(&self.log);
+        options.state_directory.clone_from(&self.state_directory);
+        options.probe_cache.clone_from(&self.probe_cache);
+        // Somebody who stopped it does not want to wait long for its end.
+        options.stop.grace = Duration::from_secs(3);
+        options
+    }
+}
+
+fn log(folder: PathBuf, mode: &str, required: bool) -> LogOptions {
+    let mut log = LogOptions::new(folder, mode, "weir");
+    log.require = required;
+    log
+}
+
+fn conversation(opts: &ConversationOpts) -> anyhow::Result<Conversation> {
+    Ok(match (&opts.resume, &opts.fork, &opts.session_id) {
+        (Some(id), _, _) => Conversation::Resume(whole(id)?.as_str().into()),
+        (_, Some(id), _) => Conversation::Fork(whole(id)?.as_str().into()),
+        (_, _, Some(id)) => Conversation::Named(id.as_str().into()),
+        _ if opts.r#continue => Conversation::Continue,
+        _ => Conversation::New,
+    })
+}
+
+/// The whole id, where only its beginning was given. The CLI wants all of it.
+fn whole(id: &str) -> anyhow::Result<String> {
+    let transcripts = folders::cli_config().map(|config| Transcripts::below(&config));
+    match transcripts.filter(|_| uuid::Uuid::try_parse(id).is_err()) {
+        Some(transcripts) => Ok(transcripts.find(id).map_err(|error| UsageError(error.to_string()))?.id),
+        None => Ok(id.to_owned()),
+    }
+}
+
+/// What the CLI finds in its environment, and what of it is masked.
+fn environment(pairs: &[(String, String)], named: &[String]) -> anyhow::Result<(Environment, Secrets)> {
+    let mut environment = Environment::inherit();
+    let mut secrets = Secrets::new();
+    for (name, value) in pairs {
+        environment = environment.set(name, value);
+        if looks_secret(name) {
+            // One that is too short to be masked is too short to be a secret.
+            let _ = secrets.insert(name, value);
+        }
+    }
+    for name in LOGINS {
+        if let Ok(value) = std::env::var(name) {
+            let _ = secrets.insert(name, &value);
+        }
+    }
+    for name in named {
+        let set = pairs.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.clone());
+        let Some(value) = set.or_else(|| std::env::var(name).ok()) else {
+            return Err(UsageError(format!("--secret {name}: there is no such environment variable")).into());
+        };
+        secrets.insert(name, &value).map_err(|error| UsageError(error.to_string()))?;
+    }
+    Ok((environment, secrets))
+}

@@ -1,0 +1,113 @@
+//! The CLI: where it is, which version, what it can do.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use weir_process::{Capabilities, Environment, FindError, Place, ProbeCache, Version};
+
+use super::report::Report;
+use super::settings::Settings;
+use crate::folders;
+use crate::screen::short_path;
+
+/// The oldest version that Weir was tried with.
+const OLDEST: Version = Version::new(1, 0, 124);
+
+/// What is worth knowing, by the flag or the control request that it needs.
+const FEATURES: [(&str, Needs); 12] = [
+    ("text while it is written", Needs::Flag("--include-partial-messages")),
+    ("asking for permission", Needs::Flag("--permission-prompt-tool")),
+    ("forks", Needs::Flag("--fork-session")),
+    ("named sessions", Needs::Flag("--session-id")),
+    ("sessions that are not kept", Needs::Flag("--no-session-persistence")),
+    ("a cost limit of its own", Needs::Flag("--max-budget-usd")),
+    ("text of sub-agents", Needs::Flag("--forward-subagent-text")),
+    ("interrupts", Needs::Control("interrupt")),
+    ("another model on the way", Needs::Control("set_model")),
+    ("rewinding files", Needs::Control("rewind_files")),
+    ("stopping background tasks", Needs::Control("stop_task")),
+    ("context usage", Needs::Control("get_context_usage")),
+];
+
+enum Needs {
+    Flag(&'static str),
+    Control(&'static str),
+}
+
+/// The CLI that was found.
+pub(super) struct Checked {
+    pub(super) program: Option<PathBuf>,
+    /// Whether it can be run at all.
+    pub(super) works: bool,
+}
+
+/// Finds the CLI and says what it can do.
+pub(super) async fn check(settings: &Settings, report: &mut Report) -> Checked {
+    let found = match weir_process::find(settings.claude.as_deref()).await {
+        Ok(found) => found,
+        Err(error) => {
+            let (what, advice) = explain(&error);
+            report.fail("claude", what, advice);
+            return Checked { program: None, works: false };
+        }
+    };
+    let path = found.path.display().to_string();
+    let place = found.place.to_string();
+    let how = match found.place {
+        Place::Explicit => "given".to_owned(),
+        Place::Variable => format!("named by {place}"),
+        _ => format!("found in {place}"),
+    };
+    report
+        .good("claude", format!("{} ({how})", short_path(&path)))
+        .with(json!({"path": path, "place": place}));
+    let cache = folders::probe_cache().unwrap_or_else(|| ProbeCache::in_memory().into());
+    match cache.probe(&found.path, &Environment::inherit()).await {
+        Ok(capabilities) => {
+            version(&capabilities, report);
+            features(&capabilities, report);
+            Checked { program: Some(found.path), works: true }
+        }
+        Err(error) => {
+            let advice = "run it by hand with --version; if that fails, too, install it again";
+            report.fail("version", error.to_string(), advice);
+            Checked { program: Some(found.path), works: false }
+        }
+    }
+}
+
+fn explain(error: &FindError) -> (String, String) {
+    // The first line says what is wrong, the last ones what to do.
+    let text = error.to_string();
+    let (what, advice) = text.split_once("Install it").unwrap_or((&text, ""));
+    (what.trim_end().to_owned(), format!("Install it{advice}").trim_end().to_owned())
+}
+
+fn version(capabilities: &Capabilities, report: &mut Report) {
+    let version = capabilities.version();
+    let line = if version < OLDEST {
+        let advice = "update it with `claude update`, or `npm install -g @anthropic-ai/claude-code`";
+        report.warn("version", format!("{version}, which is older than any that Weir was tried with"), advice)
+    } else {
+        report.good("version", version.to_string())
+    };
+    line.with(json!(version.to_string()));
+}
+
+fn features(capabilities: &Capabilities, report: &mut Report) {
+    let has = |needs: &Needs| match needs {
+        Needs::Flag(flag) => capabilities.has_flag(flag),
+        Needs::Control(subtype) => capabilities.has_control(subtype),
+    };
+    let (there, missing): (Vec<_>, Vec<_>) = FEATURES.iter().partition(|(_, needs)| has(needs));
+    let names =
+        |features: &[&(&'static str, Needs)]| features.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let (there, missing) = (names(&there), names(&missing));
+    let details = json!({"supported": there, "not_supported": missing});
+    if missing.is_empty() {
+        report.good("supports", format!("all {} features that Weir knows of", there.len())).with(details);
+    } else {
+        let message = format!("{} of {} features; not: {}", there.len(), FEATURES.len(), missing.join(", "));
+        report.warn("supports", message, "a newer CLI has them; the rest works").with(details);
+    }
+}

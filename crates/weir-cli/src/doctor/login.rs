@@ -1,0 +1,89 @@
+//! Who is logged in, as far as the CLI tells without being asked anything.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use weir_session::{Session, SessionOptions};
+
+use super::report::Report;
+use super::settings::Settings;
+use crate::explain::explain;
+use crate::folders;
+
+/// Longer than the slowest CLI takes to start.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Variables that decide who pays, with what they do.
+const VARIABLES: [(&str, &str); 6] = [
+    ("ANTHROPIC_API_KEY", "its owner pays for what is used, whatever subscription there is"),
+    ("ANTHROPIC_AUTH_TOKEN", "it is sent instead of a login"),
+    ("ANTHROPIC_BASE_URL", "requests go there and not to Anthropic"),
+    ("CLAUDE_CODE_OAUTH_TOKEN", "it is used instead of the login on this machine"),
+    ("CLAUDE_CODE_USE_BEDROCK", "requests go to AWS"),
+    ("CLAUDE_CODE_USE_VERTEX", "requests go to Google Cloud"),
+];
+
+pub(super) async fn check(settings: &Settings, program: Option<&Path>, report: &mut Report) {
+    for (name, effect) in VARIABLES {
+        if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+            report.warn(
+                "account",
+                format!("{name} is set: {effect}"),
+                format!("unset {name} if that is not wanted"),
+            );
+        }
+    }
+    let Some(program) = program.filter(|_| !settings.offline) else { return };
+    match introduction(program, settings).await {
+        Ok(introduction) => account(introduction.get("account").unwrap_or(&Value::Null), report),
+        Err(error) => {
+            let advice = "start `claude` by hand to see what it says";
+            report.fail("login", format!("the CLI did not say who is logged in: {error}"), advice);
+        }
+    }
+}
+
+/// What the CLI says of itself at the start.
+async fn introduction(program: &Path, settings: &Settings) -> Result<Value, String> {
+    let mut options = SessionOptions::new().program(program);
+    options.state_directory.clone_from(&settings.state);
+    options.probe_cache = folders::probe_cache();
+    options.persistence = false;
+    options.limits.starting = Some(PATIENCE);
+    options.stop.grace = Duration::from_secs(2);
+    let session = Session::new(options);
+    let started = session.start().await.map_err(|error| explain(&error, None));
+    let facts = session.facts().await.unwrap_or_default();
+    session.stop().await;
+    started.map(|()| facts.introduction)
+}
+
+fn account(account: &Value, report: &mut Report) {
+    let part = |name: &str| {
+        account.get(name).and_then(Value::as_str).filter(|text| !text.is_empty() && *text != "none")
+    };
+    let named = [
+        ("", "email"),
+        ("of ", "organization"),
+        ("with ", "subscriptionType"),
+        ("token from ", "tokenSource"),
+        ("key from ", "apiKeySource"),
+        ("provider ", "apiProvider"),
+    ];
+    let parts: Vec<String> =
+        named.iter().filter_map(|(before, name)| Some(format!("{before}{}", part(name)?))).collect();
+    let is_known =
+        ["email", "subscriptionType", "tokenSource", "apiKeySource"].iter().any(|name| part(name).is_some());
+    // Another provider brings its own login, which the CLI does not tell of.
+    let is_elsewhere = part("apiProvider").is_some_and(|provider| provider != "firstParty");
+    if is_known || is_elsewhere {
+        report.good("login", parts.join(", ")).with(account.clone());
+    } else if account.is_null() {
+        let advice = "`claude` itself shows it with /status; a newer CLI says it here";
+        report.warn("login", "this CLI does not tell who is logged in", advice);
+    } else {
+        let advice = "run `claude` and log in with /login, or set ANTHROPIC_API_KEY";
+        report.warn("login", "nobody seems to be logged in", advice).with(account.clone());
+    }
+}

@@ -1,0 +1,40 @@
+//! `weir doctor`: what was found, what works, and what to do about what does not.
+//!
+//! Each check gives lines; none stops the others. Nothing is asked of the model, so nothing costs anything.
+
+mod cli;
+mod environment;
+mod folders;
+mod leftovers;
+mod login;
+mod report;
+mod self_test;
+mod settings;
+
+use std::io::Write as _;
+
+use crate::exit::Exit;
+use crate::screen::Style;
+use report::Report;
+pub(crate) use settings::Settings;
+
+pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
+    crate::runtime::block_on(examine(settings))
+}
+
+async fn examine(settings: Settings) -> anyhow::Result<Exit> {
+    let mut report = Report::new(!settings.json);
+    let found = cli::check(&settings, &mut report).await;
+    environment::check(found.program.as_deref(), &mut report);
+    login::check(&settings, found.program.as_deref().filter(|_| found.works), &mut report).await;
+    folders::check(&settings, &mut report);
+    leftovers::check(&settings, &mut report).await;
+    self_test::check(&mut report).await;
+    let mut out = std::io::stdout().lock();
+    if settings.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        writeln!(out, "\n{}", report.verdict(Style::for_stdout()))?;
+    }
+    Ok(if report.is_well() { Exit::Success } else { Exit::ErrorResult })
+}

@@ -1,0 +1,83 @@
+//! Weir itself, tried on a simulated CLI: one turn with a tool, from the start of a process to its end.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use weir_process::{Environment, LogOptions};
+use weir_session::{Session, SessionOptions};
+use weir_transcript::ToolState;
+
+use super::report::Report;
+use crate::explain::explain;
+use crate::screen::seconds;
+
+/// Longer than any machine needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long the last of it may take to go.
+const LAST: Duration = Duration::from_secs(2);
+
+const PROMPT: &str = r#"@@[{"tool":"Bash","input":{"command":"echo weir"}},{"text":"All is well."}]"#;
+
+pub(super) async fn check(report: &mut Report) {
+    let started = Instant::now();
+    match run().await {
+        Ok(()) => {
+            let took = seconds(started.elapsed());
+            report
+                .good("self-test", format!("a turn with a tool on the simulated CLI, nothing left ({took})"));
+        }
+        Err(error) => {
+            let advice = "this is a fault of Weir or of the machine; please report it with this text";
+            report.fail("self-test", error, advice);
+        }
+    }
+}
+
+async fn run() -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder can be made: {error}"))?;
+    let program =
+        simulated(folder.path()).map_err(|error| format!("the program cannot be linked: {error}"))?;
+    let mut options = SessionOptions::new().program(program).cwd(folder.path()).allowed_tools(["Bash"]);
+    options.environment = Environment::only(["PATH", "TMPDIR", "SystemRoot"]).set("HOME", folder.path());
+    options.state_directory = Some(folder.path().join("state"));
+    options.log = Some(LogOptions::new(folder.path().join("logs"), "doctor", "self-test"));
+    options.limits.starting = Some(PATIENCE);
+    options.limits.turn = Some(PATIENCE);
+    let session = Session::new(options);
+    let answer = session.ask(PROMPT).await.map_err(|error| explain(&error, None));
+    let view = session.view().await.unwrap_or_default();
+    session.stop().await;
+    let answer = answer?;
+    if answer.is_error() || answer.text != "All is well." {
+        return Err(format!("the answer is not the expected one: {}", answer.text));
+    }
+    if !view.tools().any(|(_, tool)| tool.state == ToolState::Succeeded) {
+        return Err("the tool did not run".to_owned());
+    }
+    nothing_is_left(&folder.path().join("state")).await
+}
+
+/// Waits until nothing says that something runs. The last of it may go on another thread.
+async fn nothing_is_left(state: &Path) -> Result<(), String> {
+    let count = |name: &str| std::fs::read_dir(state.join(name)).map(Iterator::count).unwrap_or_default();
+    let is_empty = async {
+        while count("processes") + count("locks") > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let left = tokio::time::timeout(LAST, is_empty).await;
+    left.map_err(|_| format!("{} locks and {} processes were left", count("locks"), count("processes")))
+}
+
+/// This program under the name by which it plays the CLI.
+fn simulated(folder: &Path) -> std::io::Result<PathBuf> {
+    let this = std::env::current_exe()?;
+    let name = format!("{}{}", crate::SIMULATED, std::env::consts::EXE_SUFFIX);
+    let program = folder.join(name);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&this, &program)?;
+    #[cfg(not(unix))]
+    std::fs::copy(&this, &program)?;
+    Ok(program)
+}

@@ -1,0 +1,43 @@
+//! The command line as it is typed. What it means is the business of each command's settings.
+
+mod chat;
+mod doctor;
+mod replay;
+mod run;
+mod session;
+mod sessions;
+mod values;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub(crate) use chat::ChatOpts;
+pub(crate) use doctor::DoctorOpts;
+pub(crate) use replay::{OutputOpt, ReplayOpts};
+pub(crate) use run::{RunOpts, RunOutputOpt};
+pub(crate) use session::{ConversationOpts, SessionOpts, TransportOpt};
+pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+
+/// Drives the Claude Code CLI, and reads what it wrote.
+#[derive(Debug, Parser)]
+#[command(name = "weir", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Opts {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Box<RunOpts>),
+    Chat(Box<ChatOpts>),
+    Sessions(SessionsOpts),
+    Replay(ReplayOpts),
+    Doctor(DoctorOpts),
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum FormatOpt {
+    /// `agent-message-start`, `agent-text-delta`, …
+    Agent,
+    /// `system`, `text`, `tool_use`, `tool_result`, `result`, `error`, `done`
+    Classic,
+}

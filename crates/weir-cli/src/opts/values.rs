@@ -1,0 +1,125 @@
+//! Reads values such as times and amounts.
+
+use std::time::Duration;
+
+/// `0.50` or `$0.50`.
+pub(super) fn cost(text: &str) -> Result<f64, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(cost) if cost.is_finite() && cost > 0.0 => Ok(cost),
+        _ => Err("an amount above zero is needed, such as 0.50".into()),
+    }
+}
+
+/// `90s`, `5m`, `1h30m`, or a number of seconds.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || "a time above zero is needed, such as 90s, 5m or 1h30m".to_owned();
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero()).ok_or_else(wrong);
+    }
+    let mut total = Duration::ZERO;
+    let mut number = String::new();
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character.is_ascii_digit() || character == '.' {
+            number.push(character);
+            continue;
+        }
+        let unit = match character {
+            'm' if characters.peek() == Some(&'s') => {
+                characters.next();
+                0.001
+            }
+            's' => 1.0,
+            'm' => 60.0,
+            'h' => 3600.0,
+            'd' => 86400.0,
+            _ => return Err(wrong()),
+        };
+        let count: f64 = number.parse().map_err(|_| wrong())?;
+        let time = Duration::try_from_secs_f64(count * unit).map_err(|_| wrong())?;
+        total = total.checked_add(time).ok_or_else(wrong)?;
+        number.clear();
+    }
+    if number.is_empty() && !total.is_zero() { Ok(total) } else { Err(wrong()) }
+}
+
+/// A factor for the pace of a replay.
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if (0.001..=1_000_000.0).contains(&speed) => Ok(speed),
+        _ => Err("a number above zero is needed, such as 1 or 2.5; from 0.001 to 1000000".into()),
+    }
+}
+
+/// `NAME=VALUE`.
+pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !text.contains('\0') => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        // The text itself may be a secret, so it is not repeated.
+        _ => Err("NAME=VALUE is needed".into()),
+    }
+}
+
+/// A UUID, as session ids are.
+pub(super) fn uuid(text: &str) -> Result<String, String> {
+    match uuid::Uuid::try_parse(text) {
+        Ok(uuid) => Ok(uuid.to_string()),
+        Err(_) => Err("a UUID is needed, such as one that `uuidgen` makes".into()),
+    }
+}
+
+/// A session id, which must not be able to pass for something else.
+pub(super) fn session(text: &str) -> Result<String, String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("a session id is needed; `weir sessions` lists them".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        let read = |text: &str| time(text).ok().map(|time| time.as_millis());
+        assert_eq!(read("90s"), Some(90_000));
+        assert_eq!(read("5m"), Some(300_000));
+        assert_eq!(read("1h30m"), Some(5_400_000));
+        assert_eq!(read("1.5"), Some(1_500));
+        assert_eq!(read("250ms"), Some(250));
+        assert_eq!(read("1d"), Some(86_400_000));
+        for wrong in ["", "0", "0s", "-1", "5", "m", "5x", "1h30", "1e400", "nan", "99999999999999999999d"] {
+            assert_eq!(read(wrong).filter(|_| wrong != "5"), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn amounts() {
+        assert_eq!(cost("$0.50"), Ok(0.5));
+        for wrong in ["0", "-1", "inf", "x", ""] {
+            assert!(cost(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_of_sessions_cannot_be_flags_or_paths() {
+        for wrong in ["", "-x", "--resume", "../x", "a b", "a\nb"] {
+            assert!(session(wrong).is_err(), "{wrong}");
+        }
+        assert!(session("4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c11").is_ok());
+    }
+
+    #[test]
+    fn a_variable_is_not_repeated_in_its_error() {
+        assert_eq!(variable("A=b=c"), Ok(("A".to_owned(), "b=c".to_owned())));
+        assert_eq!(variable("A="), Ok(("A".to_owned(), String::new())));
+        let error = variable("hunter22").unwrap_err();
+        assert!(!error.contains("hunter22"));
+        assert!(variable("=x").is_err());
+    }
+}

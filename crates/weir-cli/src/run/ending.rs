@@ -1,0 +1,158 @@
+//! The end of a run: what is printed, what is told, and the exit code.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde::Serialize;
+use weir_process::Secrets;
+use weir_session::{Facts, SessionError, TurnEnd};
+use weir_transcript::{Denial, RunSummary};
+
+use super::settings::Form;
+use super::show::Show;
+use crate::exit::{self, Exit};
+use crate::explain::explain;
+use crate::screen::{clean, dollars, one_line, plural, seconds};
+
+/// How a run ended.
+pub(super) struct Ending {
+    pub(super) result: Result<Arc<TurnEnd>, SessionError>,
+    pub(super) interrupted: bool,
+    pub(super) facts: Facts,
+    pub(super) took: Duration,
+    pub(super) timeout: Option<Duration>,
+    pub(super) secrets: Secrets,
+    /// What to say where a log was wanted and there is none.
+    pub(super) missing_log: Option<String>,
+}
+
+/// The one object of `-o json`.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    summary: RunSummary,
+    /// Why there is no good answer.
+    error: Option<String>,
+}
+
+impl Ending {
+    /// Prints what is left to print, tells the user the rest, and gives the exit code.
+    pub(super) fn tell(&self, show: &mut Show, form: Form) -> anyhow::Result<Exit> {
+        let error = self.error();
+        let said = self.result.as_ref().ok().filter(|end| !end.is_error()).map(|end| end.text.as_str());
+        show.end_text(said).context("the answer cannot be written")?;
+        if form == Form::Json {
+            let report = self.report(show, error.clone());
+            show.print(&serde_json::to_string_pretty(&report)?).context("the summary cannot be written")?;
+        }
+        if let Some(error) = error {
+            exit::tell(&format!("weir: {error}"));
+        }
+        if let Some(missing) = &self.missing_log {
+            exit::tell(&format!("weir: {missing}"));
+        }
+        for denial in self.denials() {
+            exit::tell(&self.secrets.mask(&advice(denial)));
+        }
+        if self.facts.processes > 0 {
+            let line = self.last_line(show);
+            show.progress.line(&line);
+        }
+        Ok(self.exit(show))
+    }
+
+    fn exit(&self, show: &Show) -> Exit {
+        match &self.result {
+            _ if self.interrupted => Exit::Interrupted,
+            Ok(_) => show.summary.outcome(&show.view).into(),
+            Err(error) => Exit::from(error),
+        }
+    }
+
+    /// Why there is no good answer, for people.
+    fn error(&self) -> Option<String> {
+        let text = match &self.result {
+            _ if self.interrupted => "interrupted".to_owned(),
+            Err(error) => explain(error, self.timeout),
+            Ok(end) if end.is_error() => {
+                let result = end.turn.result.as_ref();
+                let errors = result.map(|result| result.errors.join("; ")).unwrap_or_default();
+                let subtype =
+                    || result.map_or_else(|| "no result".to_owned(), |result| result.subtype.clone());
+                let why = [errors, end.text.clone()].into_iter().find(|why| !why.trim().is_empty());
+                format!("the run failed: {}", why.unwrap_or_else(subtype))
+            }
+            Ok(_) => return None,
+        };
+        Some(clean(&self.secrets.mask(&text)).into_owned())
+    }
+
+    fn report(&self, show: &Show, error: Option<String>) -> Report {
+        let mut summary = show.summary.summary(&show.view);
+        summary.is_error |= error.is_some();
+        if let Some(logs) = &self.facts.logs {
+            summary.raw_log = Some(logs.output.display().to_string());
+            summary.stderr_log = Some(logs.stderr.display().to_string());
+        }
+        Report { summary, error }
+    }
+
+    fn denials(&self) -> &[Denial] {
+        let result = self.result.as_ref().ok().and_then(|end| end.turn.result.as_ref());
+        result.map(|result| result.denials.as_slice()).unwrap_or_default()
+    }
+
+    /// What it came to, in a line.
+    fn last_line(&self, show: &Show) -> String {
+        let session = &show.view.session;
+        let mut parts =
+            vec![plural(show.summary.tools(), "tool call"), dollars(show.view.cost.usd), seconds(self.took)];
+        if let Some(source) = session.api_key_source.as_deref().filter(|source| *source != "none") {
+            parts.push(format!("key from {}", one_line(source, 60)));
+        }
+        if let Some(id) = &session.id {
+            parts.push(format!("session {}", one_line(id.as_str(), 60)));
+        }
+        if session.forked {
+            parts.push("a new conversation, not the one that was asked for".to_owned());
+        }
+        format!("weir: {}", parts.join(", "))
+    }
+}
+
+/// What was not allowed, and what would allow it.
+fn advice(denial: &Denial) -> String {
+    let tool = one_line(&denial.tool_name, 80);
+    let command = denial.tool_input.get("command").and_then(serde_json::Value::as_str);
+    let what = command.map_or_else(|| denial.tool_input.to_string(), str::to_owned);
+    // A comma or a quote would have to be quoted twice; the tool as a whole is easier to get right.
+    let is_plain = |command: &&str| !command.contains([',', '\'', '\n', '(', ')']);
+    let rule = match command.filter(is_plain) {
+        Some(command) => format!("'{tool}({command})'"),
+        None => tool.clone(),
+    };
+    format!("weir: not allowed: {tool} {}; --allowed-tools {rule} would allow it", one_line(&what, 200))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn advice_names_the_narrowest_rule_that_is_easy_to_type() {
+        let denial =
+            |tool: &str, input| Denial { tool_name: tool.into(), tool_use_id: None, tool_input: input };
+        assert_eq!(
+            advice(&denial("Bash", json!({"command": "touch x"}))),
+            "weir: not allowed: Bash touch x; --allowed-tools 'Bash(touch x)' would allow it"
+        );
+        assert!(
+            advice(&denial("Bash", json!({"command": "echo 'a,b'"})))
+                .ends_with("--allowed-tools Bash would allow it")
+        );
+        assert!(advice(&denial("Write", json!({"file_path": "/x"}))).contains("--allowed-tools Write would"));
+    }
+}

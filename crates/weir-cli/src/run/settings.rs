@@ -1,0 +1,71 @@
+//! What was typed, resolved.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::conversation::SessionSettings;
+use crate::exit::UsageError;
+use crate::opts::{FormatOpt, RunOpts, RunOutputOpt};
+
+/// One prompt, and how to run it.
+pub(crate) struct Settings {
+    pub(super) prompt: String,
+    pub(super) form: Form,
+    pub(super) quiet: bool,
+    /// Whether to wait for what runs in the background.
+    pub(super) wait: bool,
+    pub(super) timeout: Option<Duration>,
+    pub(super) session: SessionSettings,
+}
+
+/// What to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Json,
+    AgentEvents,
+    ClassicEvents,
+    Raw,
+}
+
+impl Settings {
+    pub(crate) fn resolve(opts: RunOpts) -> anyhow::Result<Self> {
+        let form = match (opts.output, opts.format) {
+            (RunOutputOpt::Text, _) => Form::Text,
+            (RunOutputOpt::Json, _) => Form::Json,
+            (RunOutputOpt::Events, FormatOpt::Agent) => Form::AgentEvents,
+            (RunOutputOpt::Events, FormatOpt::Classic) => Form::ClassicEvents,
+            (RunOutputOpt::Raw, _) => Form::Raw,
+        };
+        let session = SessionSettings::resolve(opts.session, "run", opts.cli_flags)?;
+        let prompt = prompt(opts.prompt)?;
+        Ok(Self { prompt, form, quiet: opts.quiet, wait: !opts.no_wait, timeout: opts.timeout, session })
+    }
+}
+
+/// The prompt: what was typed, or the standard input.
+fn prompt(typed: Option<String>) -> anyhow::Result<String> {
+    let stdin = std::io::stdin();
+    let text = match typed {
+        Some(text) if text != "-" => text,
+        None if stdin.is_terminal() => {
+            let help = "there is no prompt: give one as an argument, or pipe one in (`weir chat` talks)";
+            return Err(UsageError(help.into()).into());
+        }
+        _ => {
+            let mut bytes = Vec::new();
+            stdin
+                .lock()
+                .read_to_end(&mut bytes)
+                .context("the prompt cannot be read from the standard input")?;
+            String::from_utf8(bytes)
+                .map_err(|_| UsageError("the prompt on the standard input is not UTF-8".into()))?
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(UsageError("the prompt is empty".into()).into());
+    }
+    Ok(text)
+}

@@ -1,0 +1,158 @@
+//! Shows a run while it goes on: the answer on the standard output, what is done on the standard error.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weir_process::Secrets;
+use weir_session::Observer;
+use weir_transcript::{Change, SummaryBuilder, View};
+
+use super::settings::Form;
+use crate::ask::{Floor, Stage};
+use crate::events::EventPrinter;
+use crate::screen::{Output, ProgressLines, TextPrinter, TextSink, clean};
+
+/// What the observer and the command share.
+pub(super) struct Show {
+    form: Form,
+    text: TextPrinter,
+    events: EventPrinter,
+    pub(super) progress: ProgressLines,
+    pub(super) summary: SummaryBuilder,
+    /// What the summary needs of the view. The rest of it is the session's, and gone with it.
+    pub(super) view: View,
+    out: Output,
+}
+
+/// A handle to it.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<Show>>);
+
+impl Shared {
+    pub(super) fn new(form: Form, quiet: bool, secrets: Secrets, out: Output) -> Self {
+        Self(Arc::new(Mutex::new(Show {
+            form,
+            text: TextPrinter::default(),
+            events: match form {
+                Form::AgentEvents => EventPrinter::agent(),
+                Form::ClassicEvents => EventPrinter::classic(),
+                Form::Text | Form::Json | Form::Raw => EventPrinter::Nothing,
+            },
+            progress: ProgressLines::new(quiet, secrets),
+            summary: if form == Form::Json { SummaryBuilder::new() } else { SummaryBuilder::without_texts() },
+            view: View::default(),
+            out,
+        })))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Show> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A line on the standard error, also while the observer waits for a slow reader of our output.
+    pub(super) fn tell(&self, line: &str) {
+        match self.0.try_lock() {
+            Ok(mut show) => show.progress.line(line),
+            Err(_) => crate::exit::tell(line),
+        }
+    }
+}
+
+impl Show {
+    /// The end of the answer, which is printed here where nothing of it was while it came.
+    pub(super) fn end_text(&mut self, answer: Option<&str>) -> io::Result<()> {
+        self.progress.pause();
+        if self.form == Form::Text {
+            let mut sink = Plain::new(&mut self.out, &mut self.progress);
+            self.text.end(answer, &mut sink)?;
+        }
+        self.out.flush()
+    }
+
+    pub(super) fn print(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{line}")
+    }
+}
+
+impl Observer for Shared {
+    fn bytes(&mut self, bytes: &[u8]) {
+        let mut show = self.lock();
+        if show.form == Form::Raw {
+            // The command learns of a failure from the output itself.
+            let _ = show.out.write_all(bytes);
+        }
+    }
+
+    fn change(&mut self, view: &View, change: &Change<'_>) {
+        let mut guard = self.lock();
+        let show = &mut *guard;
+        show.summary.observe(view, change);
+        if matches!(change, Change::Session(_) | Change::Cost(_) | Change::Oddities(_) | Change::RateLimit(_))
+        {
+            show.view.apply(change);
+        }
+        show.progress.change(view, change);
+        // The command learns of a failure from the output itself.
+        let _ = match show.form {
+            Form::Text => {
+                let mut sink = Plain::new(&mut show.out, &mut show.progress);
+                show.text.change(view, change, &mut sink)
+            }
+            _ => show.events.change(view, change, &mut show.out),
+        };
+    }
+
+    fn pause(&mut self) {
+        let _ = self.lock().out.flush();
+    }
+}
+
+impl Stage for Shared {
+    /// Nobody else asks.
+    fn floor(&self) -> Floor {
+        Floor::default()
+    }
+
+    fn announce(&self) {}
+
+    fn hold(&self) {
+        self.lock().progress.hold();
+    }
+
+    fn release(&self) {
+        self.lock().progress.release();
+    }
+}
+
+/// Text as it is; on a terminal without what that would obey.
+struct Plain<'a> {
+    out: &'a mut Output,
+    progress: &'a mut ProgressLines,
+}
+
+impl<'a> Plain<'a> {
+    fn new(out: &'a mut Output, progress: &'a mut ProgressLines) -> Self {
+        Self { out, progress }
+    }
+}
+
+impl TextSink for Plain<'_> {
+    fn block_began(&mut self, is_first: bool) -> io::Result<()> {
+        self.progress.pause();
+        if is_first { Ok(()) } else { self.out.write_all(b"\n") }
+    }
+
+    fn piece(&mut self, text: &str) -> io::Result<()> {
+        self.progress.pause();
+        if !self.out.is_terminal() {
+            return self.out.write_all(text.as_bytes());
+        }
+        self.progress.text_printed(!text.ends_with('\n'));
+        self.out.write_all(clean(text).as_bytes())
+    }
+
+    fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()> {
+        self.progress.text_printed(false);
+        if ends_in_line { self.out.write_all(b"\n") } else { Ok(()) }
+    }
+}

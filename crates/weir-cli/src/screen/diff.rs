@@ -1,0 +1,45 @@
+//! A difference in colours, cut to a length that can be looked at.
+
+use super::clean::clean;
+use super::style::Style;
+use super::words::plural;
+
+/// The lines of a unified difference, at most so many, without the names of the files.
+pub(crate) fn coloured(diff: &str, most: usize, style: Style) -> Vec<String> {
+    let is_name = |line: &&str| line.starts_with("--- ") || line.starts_with("+++ ");
+    // The names stand in the first two lines only; elsewhere such a line is content.
+    let names = diff.lines().take(2).take_while(is_name).count();
+    let all: Vec<&str> = diff.lines().skip(names).collect();
+    let mut lines: Vec<String> = all.iter().take(most).map(|line| one(line, style)).collect();
+    if all.len() > most {
+        lines.push(style.faint(&format!("… {}", plural((all.len() - most) as u64, "more line"))));
+    }
+    lines
+}
+
+fn one(line: &str, style: Style) -> String {
+    let line = clean(line).replace('\t', "    ");
+    match line.chars().next() {
+        Some('+') => style.good(&line),
+        Some('-') => style.bad(&line),
+        Some('@') => style.accent(&line),
+        Some('\\') => style.faint(&line),
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_and_the_rest_is_coloured_and_cut() {
+        let diff = "--- a\n+++ a\n@@ -1 +1,2 @@\n-old\n+new\n+--- not a name\n same\n";
+        assert_eq!(
+            coloured(diff, 4, Style::plain()),
+            ["@@ -1 +1,2 @@", "-old", "+new", "+--- not a name", "… 1 more line"]
+        );
+        assert_eq!(coloured(diff, 9, Style::coloured())[1], "\x1b[31m-old\x1b[0m");
+        assert_eq!(coloured("--- x\n", 9, Style::plain()), [""; 0]);
+    }
+}

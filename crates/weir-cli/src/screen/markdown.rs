@@ -1,0 +1,352 @@
+//! Markdown with light styling, while it streams.
+//!
+//! Letters come one by one and go out as soon as it is clear what they are. What may be the beginning of a mark is
+//! held back: at the start of a line until the kind of line is known, inside a line from an opening mark to its
+//! closing one. A mark that is not closed on its line is printed as it came. Without colours nothing is touched.
+
+use super::style::Style;
+
+/// A longer text between two marks is taken for no text between marks.
+const LONGEST_SPAN: usize = 300;
+
+/// Styles Markdown as it comes.
+#[derive(Debug)]
+pub(crate) struct Markdown {
+    style: Style,
+    place: Place,
+    /// Letters that were not printed yet.
+    held: String,
+    /// The letter before those that are held.
+    before: char,
+    /// The open code block, as its mark and length.
+    fence: Option<(char, usize)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// What kind of line it is, is not known yet.
+    Start,
+    /// In ordinary text, in a heading or not.
+    Inline { heading: bool },
+}
+
+/// What the beginning of a line says about it.
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    /// Not enough to tell.
+    Open,
+    Plain,
+    /// So many bytes are the mark.
+    Heading(usize),
+    /// The indentation.
+    Bullet(usize),
+    Quote(usize),
+}
+
+impl Markdown {
+    pub(crate) fn new(style: Style) -> Self {
+        Self { style, place: Place::Start, held: String::new(), before: '\n', fence: None }
+    }
+
+    /// Takes more text and writes what can be printed of it.
+    pub(crate) fn push(&mut self, text: &str, out: &mut String) {
+        if !self.style.is_coloured() {
+            return out.push_str(text);
+        }
+        for letter in text.chars() {
+            match (letter, self.place) {
+                ('\r', _) => {}
+                ('\n', _) => {
+                    self.end_line(out);
+                    out.push('\n');
+                }
+                (_, Place::Start) => {
+                    self.held.push(letter);
+                    if self.fence.is_none() {
+                        self.begin_line(out);
+                    }
+                }
+                (_, Place::Inline { heading }) => self.inline(letter, heading, out),
+            }
+        }
+    }
+
+    /// The text is over.
+    pub(crate) fn finish(&mut self, out: &mut String) {
+        self.end_line(out);
+        self.fence = None;
+    }
+
+    fn begin_line(&mut self, out: &mut String) {
+        let kind = kind(&self.held);
+        if kind == Kind::Open {
+            return;
+        }
+        let held = std::mem::take(&mut self.held);
+        let rest = match kind {
+            Kind::Heading(length) => {
+                out.push_str("\x1b[1;36m");
+                held.get(length..)
+            }
+            Kind::Bullet(indent) => {
+                out.push_str(held.get(..indent).unwrap_or_default());
+                out.push_str(&self.style.accent("•"));
+                out.push(' ');
+                held.get(indent + 2..)
+            }
+            Kind::Quote(length) => {
+                out.push_str(&self.style.faint("│ "));
+                held.get(length..)
+            }
+            Kind::Plain | Kind::Open => Some(held.as_str()),
+        };
+        let heading = matches!(kind, Kind::Heading(_));
+        self.place = Place::Inline { heading };
+        self.before = ' ';
+        for letter in rest.unwrap_or_default().chars() {
+            self.inline(letter, heading, out);
+        }
+    }
+
+    fn end_line(&mut self, out: &mut String) {
+        match self.place {
+            Place::Start => self.end_undecided_line(out),
+            Place::Inline { .. } => self.release(out),
+        }
+        if self.place == (Place::Inline { heading: true }) {
+            out.push_str("\x1b[0m");
+        }
+        self.place = Place::Start;
+        self.before = '\n';
+    }
+
+    /// A line that is all mark, or all code.
+    fn end_undecided_line(&mut self, out: &mut String) {
+        let held = std::mem::take(&mut self.held);
+        let mark = fence_of(&held);
+        match (self.fence, mark) {
+            (Some((letter, length)), Some((same, longer, ""))) if letter == same && longer >= length => {
+                self.fence = None;
+                out.push_str(&self.style.faint(&held));
+            }
+            (Some(_), _) => out.push_str(&self.style.accent(&held)),
+            (None, Some((letter, length, _))) => {
+                self.fence = Some((letter, length));
+                out.push_str(&self.style.faint(&held));
+            }
+            (None, None) if is_rule(&held) => out.push_str(&self.style.faint(&"─".repeat(40))),
+            (None, None) => {
+                for letter in held.chars() {
+                    self.inline(letter, false, out);
+                }
+                self.release(out);
+            }
+        }
+    }
+
+    fn inline(&mut self, letter: char, heading: bool, out: &mut String) {
+        if self.held.is_empty() {
+            // Inside a word, or after a star that was none, a star is a star.
+            let is_loose = !self.before.is_alphanumeric() && self.before != '*';
+            let opens = letter == '`' || letter == '*' && is_loose;
+            if opens {
+                self.held.push(letter);
+            } else {
+                out.push(letter);
+                self.before = letter;
+            }
+            return;
+        }
+        self.held.push(letter);
+        match span(&self.held) {
+            Span::Open if self.held.len() < LONGEST_SPAN => {}
+            Span::Open | Span::None => self.release(out),
+            Span::Closed { code, mark } => {
+                let held = std::mem::take(&mut self.held);
+                out.push_str(code);
+                out.push_str(held.get(mark..held.len() - mark).unwrap_or_default());
+                out.push_str(if heading { "\x1b[0;1;36m" } else { "\x1b[0m" });
+                self.before = letter;
+            }
+        }
+    }
+
+    /// Prints what is held as it is.
+    fn release(&mut self, out: &mut String) {
+        let held = std::mem::take(&mut self.held);
+        self.before = held.chars().next_back().unwrap_or(self.before);
+        out.push_str(&held);
+    }
+}
+
+enum Span {
+    Open,
+    None,
+    /// How it looks, and how long the mark on each side is.
+    Closed {
+        code: &'static str,
+        mark: usize,
+    },
+}
+
+/// What a text is that begins with a mark.
+fn span(held: &str) -> Span {
+    let letter = if held.starts_with('`') { '`' } else { '*' };
+    let mark = held.chars().take_while(|other| *other == letter).count();
+    let Some(inside) = held.get(mark..).filter(|inside| !inside.is_empty()) else {
+        return if mark > 3 { Span::None } else { Span::Open };
+    };
+    let closing = inside.chars().rev().take_while(|other| *other == letter).count();
+    let text = inside.get(..inside.len() - closing).unwrap_or_default();
+    let is_loose = |end: Option<char>| end.is_none_or(char::is_whitespace);
+    match letter {
+        '`' if closing == mark => Span::Closed { code: "\x1b[36m", mark },
+        '`' => Span::Open,
+        // A star before a space is a star.
+        _ if is_loose(inside.chars().next()) || mark > 3 => Span::None,
+        _ if closing == mark && !is_loose(text.chars().next_back()) => {
+            Span::Closed { code: if mark == 1 { "\x1b[3m" } else { "\x1b[1m" }, mark }
+        }
+        _ => Span::Open,
+    }
+}
+
+/// What the beginning of a line says about it.
+fn kind(held: &str) -> Kind {
+    let text = held.trim_start_matches(' ');
+    let indent = held.len() - text.len();
+    let Some(first) = text.chars().next() else {
+        return if indent < 12 { Kind::Open } else { Kind::Plain };
+    };
+    let run = text.chars().take_while(|letter| *letter == first).count();
+    let rest = text.get(run..).unwrap_or_default();
+    match first {
+        '#' if run <= 6 && rest.is_empty() => Kind::Open,
+        '#' if run <= 6 && rest.starts_with(' ') => Kind::Heading(indent + run + 1),
+        '>' if text.len() == 1 => Kind::Open,
+        '>' => Kind::Quote(indent + 1 + usize::from(text.get(1..).is_some_and(|rest| rest.starts_with(' ')))),
+        // Until its end it may be a rule, or the fence of a code block.
+        '`' | '~' if run >= 3 || rest.is_empty() => Kind::Open,
+        '-' | '*' | '_' if rest.is_empty() => Kind::Open,
+        '-' | '*' | '+' if run == 1 && rest.starts_with(' ') => Kind::Bullet(indent),
+        '+' if text.len() == 1 => Kind::Open,
+        _ => Kind::Plain,
+    }
+}
+
+/// The mark, its length and what stands after it, if the line can begin or end a code block.
+fn fence_of(line: &str) -> Option<(char, usize, &str)> {
+    let text = line.trim();
+    let letter = text.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
+    let rest = text.trim_start_matches(letter);
+    let length = text.len() - rest.len();
+    (length >= 3 && !rest.contains('`')).then_some((letter, length, rest))
+}
+
+fn is_rule(line: &str) -> bool {
+    let text = line.trim();
+    text.len() >= 3 && ["-", "*", "_"].iter().any(|mark| text.replace(mark, "").is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text at once and letter by letter must look the same.
+    fn styled(text: &str) -> String {
+        let whole = pieces(&[text]);
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+        assert_eq!(whole, pieces(&letters));
+        whole.replace('\x1b', "^")
+    }
+
+    fn pieces(pieces: &[&str]) -> String {
+        let mut markdown = Markdown::new(Style::coloured());
+        let mut out = String::new();
+        for piece in pieces {
+            markdown.push(piece, &mut out);
+        }
+        markdown.finish(&mut out);
+        out
+    }
+
+    #[test]
+    fn bold_code_and_emphasis() {
+        assert_eq!(styled("a **b c** `d` *e* f"), "a ^[1mb c^[0m ^[36md^[0m ^[3me^[0m f");
+        assert_eq!(styled("``a ` b``"), "^[36ma ` b^[0m");
+        assert_eq!(styled("**Note:** x"), "^[1mNote:^[0m x");
+    }
+
+    #[test]
+    fn marks_that_are_none_are_printed_as_they_came() {
+        for text in [
+            "2 * 3 * 4",
+            "2**3**4",
+            "a ** b ** c",
+            "*.rs and *.toml",
+            "an `open tick",
+            "** x",
+            "***",
+            "x ***",
+        ] {
+            if text != "***" {
+                assert_eq!(styled(text), text, "{text}");
+            }
+        }
+        let long = format!("a **{}", "b ".repeat(400));
+        assert_eq!(styled(&long), long);
+    }
+
+    #[test]
+    fn an_unclosed_mark_ends_with_its_line() {
+        assert_eq!(styled("a **b\nc** d"), "a **b\nc** d");
+    }
+
+    #[test]
+    fn headings_lists_quotes_and_rules() {
+        assert_eq!(styled("## Title `x`\ny"), "^[1;36mTitle ^[36mx^[0;1;36m^[0m\ny");
+        assert_eq!(styled("#hash\n####### seven"), "#hash\n####### seven");
+        assert_eq!(styled("- a\n  * **b**\n1. c\n-x"), "^[36m•^[0m a\n  ^[36m•^[0m ^[1mb^[0m\n1. c\n-x");
+        assert_eq!(styled("> q\n>r"), "^[2m│ ^[0mq\n^[2m│ ^[0mr");
+        assert_eq!(styled("---"), format!("^[2m{}^[0m", "─".repeat(40)));
+        assert_eq!(styled("--flag -- x"), "--flag -- x");
+    }
+
+    #[test]
+    fn code_blocks_are_left_alone_inside() {
+        assert_eq!(
+            styled("```rust\n# **x** `y`\n  - z\n```\n**b**"),
+            "^[2m```rust^[0m\n^[36m# **x** `y`^[0m\n^[36m  - z^[0m\n^[2m```^[0m\n^[1mb^[0m"
+        );
+        assert_eq!(styled("````\n```\n````\nx"), "^[2m````^[0m\n^[36m```^[0m\n^[2m````^[0m\nx");
+    }
+
+    #[test]
+    fn an_open_code_block_ends_with_the_text() {
+        let mut markdown = Markdown::new(Style::coloured());
+        let mut out = String::new();
+        markdown.push("```\ncode", &mut out);
+        markdown.finish(&mut out);
+        out.clear();
+        markdown.push("# Title\n", &mut out);
+        assert_eq!(out, "\x1b[1;36mTitle\x1b[0m\n");
+    }
+
+    #[test]
+    fn without_colours_nothing_is_touched() {
+        let mut markdown = Markdown::new(Style::plain());
+        let mut out = String::new();
+        markdown.push("# a **b**\r\n- c", &mut out);
+        markdown.finish(&mut out);
+        assert_eq!(out, "# a **b**\r\n- c");
+    }
+
+    #[test]
+    fn text_streams_before_its_line_ends() {
+        let mut markdown = Markdown::new(Style::coloured());
+        let mut out = String::new();
+        markdown.push("Hello wor", &mut out);
+        assert_eq!(out, "Hello wor");
+    }
+}

@@ -1,0 +1,23 @@
+//! What people see: colours, lines, tables, Markdown, and the standard output itself.
+
+mod clean;
+mod diff;
+pub(crate) mod markdown;
+mod notices;
+mod output;
+mod progress;
+mod story;
+mod style;
+mod table;
+mod text;
+mod words;
+
+pub(crate) use clean::{clean, one_line};
+pub(crate) use diff::coloured;
+pub(crate) use output::Output;
+pub(crate) use progress::{LineSink, ProgressLines, headline};
+pub(crate) use story::story;
+pub(crate) use style::Style;
+pub(crate) use table::Table;
+pub(crate) use text::{TextPrinter, TextSink};
+pub(crate) use words::{ago, date, dollars, plural, seconds, short_path};

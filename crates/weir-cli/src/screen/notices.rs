@@ -1,0 +1,35 @@
+//! Notices of the CLI in a line of plain words.
+
+use weir_transcript::Notice;
+
+/// What a person should hear of at once, if the notice is such a thing. What the result tells, too, is not.
+pub(super) fn text(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::ApiRetry { attempt, max_retries, delay_ms, status, error } => {
+            let why = match (status, error) {
+                (Some(status), Some(error)) => format!("{status} {error}"),
+                (Some(status), None) => status.to_string(),
+                (None, Some(error)) => error.clone(),
+                (None, None) => "an error".to_owned(),
+            };
+            let of = max_retries.map(|most| format!(" of {most}")).unwrap_or_default();
+            let wait = delay_ms.map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0)).unwrap_or_default();
+            format!("the API failed ({why}); try {attempt}{of}{wait}")
+        }
+        Notice::RateLimit { status, .. } if status == "allowed" => return None,
+        Notice::RateLimit { status, limit, .. } => {
+            let which = limit.as_ref().map(|limit| format!(" ({limit})")).unwrap_or_default();
+            format!("the account's limit: {status}{which}")
+        }
+        Notice::Compaction { .. } => "the conversation was summarised to make room".to_owned(),
+        Notice::Reset { .. } => "the conversation starts over".to_owned(),
+        Notice::ModelFallback { to, .. } => {
+            format!("another model takes over: {}", to.as_deref().unwrap_or("unknown"))
+        }
+        Notice::CommandOutput { text } => text.clone(),
+        Notice::Info { text, level } if level.as_deref() == Some("warning") => text.clone(),
+        Notice::Login { error: Some(error), .. } => error.clone(),
+        Notice::Error { message } => message.clone(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,229 @@
+//! What is done, in one line each, on the standard error.
+
+use std::collections::VecDeque;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use weir_process::Secrets;
+use weir_transcript::{Change, Entry, EntryBody, EntryId, Notice, Status, ToolCall, ToolState, View};
+
+use super::clean::one_line;
+use super::style::Style;
+use super::words::seconds;
+
+/// Another place for lines than the standard error.
+pub(crate) type LineSink = Box<dyn FnMut(&str) + Send>;
+
+/// Ends that are remembered so as not to be printed twice.
+const REMEMBERED: usize = 256;
+
+/// Longest title of a call.
+const LONGEST: usize = 100;
+
+/// Prints tools and notices. On a terminal also a spinner with what goes on at the moment.
+pub(crate) struct ProgressLines {
+    quiet: bool,
+    style: Style,
+    secrets: Secrets,
+    spinner: Option<ProgressBar>,
+    /// What the spinner shows, while it does.
+    shown: Option<String>,
+    /// Calls whose end was printed.
+    printed: VecDeque<EntryId>,
+    /// Whether a person is being asked, and the lines that wait until that is over.
+    held: Option<Vec<String>>,
+    /// Where lines go, if not to the standard error.
+    elsewhere: Option<LineSink>,
+    /// Whether the cursor is in the middle of a line of text on the same terminal.
+    is_in_line: bool,
+}
+
+impl ProgressLines {
+    pub(crate) fn new(quiet: bool, secrets: Secrets) -> Self {
+        let style = Style::for_stderr();
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let spinner = (std::io::stderr().is_terminal() && !quiet && !is_dumb).then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{spinner} {elapsed:>3} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar
+        });
+        Self {
+            quiet,
+            style,
+            secrets,
+            spinner,
+            shown: None,
+            printed: VecDeque::new(),
+            held: None,
+            elsewhere: None,
+            is_in_line: false,
+        }
+    }
+
+    pub(crate) fn change(&mut self, view: &View, change: &Change<'_>) {
+        if self.quiet {
+            return;
+        }
+        match change {
+            Change::ToolEnded { entry, .. } | Change::ToolState { entry, .. } => self.tool(view, *entry),
+            Change::EntryAdded(entry) => match &entry.body {
+                EntryBody::Tool(_) => self.tool(view, entry.id),
+                EntryBody::Notice { notice } => self.notice(notice),
+                EntryBody::Thinking(_) => self.now("thinking"),
+                _ => {}
+            },
+            Change::EntryReplaced(entry) if matches!(entry.body, EntryBody::Tool(_)) => {
+                self.tool(view, entry.id);
+            }
+            Change::Status { status } => self.status(status),
+            _ => {}
+        }
+    }
+
+    fn status(&mut self, status: &Status) {
+        match status {
+            Status::Running => self.now("waiting for the model"),
+            Status::Compacting => self.now("summarising the conversation"),
+            Status::Background => self.now("waiting for background tasks"),
+            Status::WaitingForPerson | Status::Idle | Status::Ended => self.pause(),
+            _ => {}
+        }
+    }
+
+    fn tool(&mut self, view: &View, id: EntryId) {
+        let Some((entry, tool)) = view.tool(id) else { return };
+        if !tool.state.is_settled() {
+            if !tool.name.is_empty() {
+                self.now(&headline(entry, tool));
+            }
+            return;
+        }
+        if self.printed.contains(&id) {
+            return;
+        }
+        if self.printed.len() >= REMEMBERED {
+            self.printed.pop_front();
+        }
+        self.printed.push_back(id);
+        let took = tool.duration_ms.map(|ms| format!("  {}", seconds(Duration::from_millis(ms))));
+        let (mark, note) = match tool.state {
+            ToolState::Succeeded => (self.style.good("✓"), ""),
+            ToolState::Denied => (self.style.bad("✗"), " (not allowed)"),
+            ToolState::Interrupted => (self.style.bad("✗"), " (interrupted)"),
+            ToolState::Failed => (self.style.bad("✗"), " (failed)"),
+            _ => (self.style.faint("?"), " (no result)"),
+        };
+        let took = self.style.faint(&took.unwrap_or_default());
+        self.line(&format!("{mark} {}{note}{took}", headline(entry, tool)));
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        if let Some(text) = super::notices::text(notice) {
+            let mark = self.style.careful("!");
+            self.line(&format!("{mark} {}", one_line(&text, 500)));
+        }
+    }
+
+    /// Prints a line above the spinner.
+    pub(crate) fn line(&mut self, line: &str) {
+        if self.quiet {
+            return;
+        }
+        let line = self.secrets.mask(line).into_owned();
+        if let Some(held) = &mut self.held {
+            return held.push(line);
+        }
+        self.print(&line);
+    }
+
+    fn print(&mut self, line: &str) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            return elsewhere(line);
+        }
+        let before = if std::mem::take(&mut self.is_in_line) { "\n" } else { "" };
+        let write = || {
+            // Where it cannot be written there is nobody to tell. At once, so that nothing comes between.
+            let _ = std::io::stderr().write_all(format!("{before}{line}\n").as_bytes());
+        };
+        match &self.spinner {
+            Some(spinner) if self.shown.is_some() => spinner.suspend(write),
+            _ => write(),
+        }
+    }
+
+    /// Shows what goes on at the moment, if nothing else is on that line.
+    pub(crate) fn now(&mut self, what: &str) {
+        if self.held.is_some() || self.elsewhere.is_some() || self.is_in_line {
+            return;
+        }
+        let Some(spinner) = &self.spinner else { return };
+        let what = self.secrets.mask(what);
+        if self.shown.as_deref() == Some(&*what) {
+            return;
+        }
+        if self.shown.is_none() {
+            spinner.reset();
+            spinner.enable_steady_tick(Duration::from_millis(120));
+        }
+        spinner.reset_elapsed();
+        spinner.set_message(what.clone().into_owned());
+        self.shown = Some(what.into_owned());
+    }
+
+    /// Takes the spinner away, so that something else can be printed.
+    pub(crate) fn pause(&mut self) {
+        if self.shown.take().is_some()
+            && let Some(spinner) = &self.spinner
+        {
+            spinner.disable_steady_tick();
+            spinner.finish_and_clear();
+        }
+    }
+
+    /// Keeps the screen still while a person is asked.
+    pub(crate) fn hold(&mut self) {
+        self.pause();
+        self.held.get_or_insert_default();
+    }
+
+    /// Prints what had to wait.
+    pub(crate) fn release(&mut self) {
+        for line in self.held.take().into_iter().flatten() {
+            self.print(&line);
+        }
+    }
+
+    /// Sends lines elsewhere from now on, or back to the standard error.
+    pub(crate) fn divert(&mut self, elsewhere: Option<LineSink>) {
+        self.pause();
+        self.elsewhere = elsewhere;
+    }
+
+    /// Text was printed on the same terminal, and its last line is not at its end.
+    pub(crate) fn text_printed(&mut self, ends_in_line: bool) {
+        self.is_in_line = ends_in_line;
+    }
+
+    pub(crate) fn style(&self) -> Style {
+        self.style
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+}
+
+impl Drop for ProgressLines {
+    fn drop(&mut self) {
+        self.pause();
+    }
+}
+
+/// A call in a line: who, what, on what.
+pub(crate) fn headline(entry: &Entry, tool: &ToolCall) -> String {
+    let indent = if entry.parent.is_some() { "  " } else { "" };
+    let (name, title) = (one_line(&tool.name, LONGEST), one_line(&tool.title, LONGEST));
+    if title.is_empty() { format!("{indent}{name}") } else { format!("{indent}{name} {title}") }
+}

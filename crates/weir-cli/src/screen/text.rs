@@ -1,0 +1,101 @@
+//! The model's text, block by block, as it comes.
+
+use std::io;
+
+use weir_transcript::{Change, Entry, EntryBody, EntryId, View};
+
+/// Where text goes.
+pub(crate) trait TextSink {
+    /// A block begins.
+    fn block_began(&mut self, is_first: bool) -> io::Result<()>;
+
+    /// More of it.
+    fn piece(&mut self, text: &str) -> io::Result<()>;
+
+    /// The block is over. Its last line may not be at its end.
+    fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()>;
+}
+
+/// Follows the text of the main agent.
+#[derive(Debug, Default)]
+pub(crate) struct TextPrinter {
+    /// The block that is being printed, and what was printed of it.
+    block: Option<(EntryId, String)>,
+    any: bool,
+}
+
+impl TextPrinter {
+    pub(crate) fn change(
+        &mut self,
+        view: &View,
+        change: &Change<'_>,
+        sink: &mut impl TextSink,
+    ) -> io::Result<()> {
+        let id = match change {
+            Change::EntryAdded(entry) | Change::EntryReplaced(entry) => entry.id,
+            Change::TextAppended { entry, .. }
+            | Change::TextReplaced { entry, .. }
+            | Change::BlockEnded { entry, .. } => *entry,
+            _ => return Ok(()),
+        };
+        let Some(Entry { body: EntryBody::Text(block), parent: None, .. }) = view.entry(id) else {
+            return Ok(());
+        };
+        match (change, &mut self.block) {
+            // The usual way, without looking at what was printed before.
+            (Change::TextAppended { text, .. }, Some((open, printed))) if *open == id => {
+                printed.push_str(text);
+                sink.piece(text)?;
+            }
+            _ => self.print(id, &block.text, sink)?,
+        }
+        if matches!(change, Change::BlockEnded { .. }) {
+            self.end_block(sink)?;
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, id: EntryId, text: &str, sink: &mut impl TextSink) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.block.as_ref().is_none_or(|(open, _)| *open != id) {
+            self.end_block(sink)?;
+            sink.block_began(!self.any)?;
+            self.any = true;
+            self.block = Some((id, String::new()));
+        }
+        let Some((_, printed)) = &mut self.block else { return Ok(()) };
+        match text.strip_prefix(printed.as_str()) {
+            Some("") => {}
+            Some(rest) => sink.piece(rest)?,
+            // What had streamed was not what was meant: the whole again.
+            None => {
+                sink.block_ended(!printed.ends_with('\n'))?;
+                sink.block_began(false)?;
+                sink.piece(text)?;
+            }
+        }
+        text.clone_into(printed);
+        Ok(())
+    }
+
+    fn end_block(&mut self, sink: &mut impl TextSink) -> io::Result<()> {
+        match self.block.take() {
+            Some((_, printed)) => sink.block_ended(!printed.ends_with('\n')),
+            None => Ok(()),
+        }
+    }
+
+    /// The end of an answer. It is printed here if none of it was yet.
+    pub(crate) fn end(&mut self, answer: Option<&str>, sink: &mut impl TextSink) -> io::Result<()> {
+        self.end_block(sink)?;
+        let any = std::mem::take(&mut self.any);
+        if let Some(answer) = answer.filter(|answer| !any && !answer.is_empty()) {
+            sink.block_began(true)?;
+            sink.piece(answer)?;
+            sink.block_ended(!answer.ends_with('\n'))?;
+        }
+        Ok(())
+    }
+}

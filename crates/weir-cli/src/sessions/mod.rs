@@ -1,0 +1,78 @@
+//! `weir sessions`: what is live and what was.
+
+mod export;
+mod list;
+mod live;
+mod settings;
+
+use std::io::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+
+use crate::exit::Exit;
+use crate::screen::{Style, date, one_line, plural, short_path, story};
+use crate::transcripts::{Found, Loaded, Transcripts};
+pub(crate) use live::live;
+pub(crate) use settings::Settings;
+use settings::{Places, Task};
+
+pub(crate) fn run(settings: &Settings) -> anyhow::Result<Exit> {
+    let places = &settings.places;
+    match &settings.task {
+        Task::List(list) => list::print(list, places, now())?,
+        Task::Show { id, json } => show(id, *json, places)?,
+        Task::Export { id, form, file } => export::run(id, *form, file.as_deref(), places)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn show(id: &str, json: bool, places: &Places) -> anyhow::Result<()> {
+    let transcripts = places.transcripts()?;
+    let (found, loaded) = read(&transcripts, id)?;
+    let (view, report) = loaded.view();
+    let mut out = std::io::stdout().lock();
+    if json {
+        serde_json::to_writer(&mut out, &view).map_err(std::io::Error::from)?;
+        return Ok(writeln!(out)?);
+    }
+    let style = Style::for_stdout();
+    let fact = |name: &str, value: &str| {
+        format!("{} {}\n", style.faint(&format!("{name:<9}")), one_line(value, 200))
+    };
+    let mut text = fact("session", &found.id);
+    let past = transcripts.look(found).context("the transcript cannot be read")?;
+    let facts = [
+        ("title", past.glance.title.clone()),
+        ("folder", past.glance.cwd.as_deref().map(short_path)),
+        ("branch", past.glance.git_branch.clone()),
+        ("model", view.session.model.clone()),
+        ("version", past.glance.version.clone()),
+        ("began", past.glance.started_at.and_then(|at| u64::try_from(at / 1000).ok()).map(date)),
+        ("file", Some(short_path(&past.found.path.display().to_string()))),
+    ];
+    for (name, value) in facts {
+        text.push_str(&value.map(|value| fact(name, &value)).unwrap_or_default());
+    }
+    if let Some(live) = places.live().into_iter().find(|live| live.id == past.found.id) {
+        text.push_str(&fact("live", &live.in_words()));
+    }
+    if report.skipped_branches > 0 {
+        let count = plural(report.skipped_branches, "attempt");
+        text.push_str(&fact("left out", &format!("{count} that was taken back")));
+    }
+    text.push_str(&story(&view, None, style));
+    Ok(out.write_all(text.as_bytes())?)
+}
+
+/// The files of a conversation.
+fn read(transcripts: &Transcripts, id: &str) -> anyhow::Result<(Found, Loaded)> {
+    let found = transcripts.find(id)?;
+    let loaded = Loaded::read(&found).with_context(|| format!("{} cannot be read", found.path.display()))?;
+    Ok((found, loaded))
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
+}

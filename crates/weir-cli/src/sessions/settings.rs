@@ -1,0 +1,95 @@
+//! What was typed, resolved.
+
+use std::path::PathBuf;
+
+use crate::exit::UsageError;
+use crate::folders;
+use crate::opts::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+use crate::transcripts::Transcripts;
+
+use super::live::{Live, live};
+
+/// What to do, and where to look.
+pub(crate) struct Settings {
+    pub(super) task: Task,
+    pub(super) places: Places,
+}
+
+/// What to do.
+pub(super) enum Task {
+    List(List),
+    Show { id: String, json: bool },
+    Export { id: String, form: Form, file: Option<PathBuf> },
+}
+
+/// What to list.
+pub(super) struct List {
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) live_only: bool,
+    /// None for all.
+    pub(super) limit: Option<usize>,
+    pub(super) json: bool,
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Markdown,
+    Html,
+    Lines,
+}
+
+/// Where to look.
+pub(super) struct Places {
+    config: Option<PathBuf>,
+    state: Option<PathBuf>,
+}
+
+impl Places {
+    fn resolve(opts: PlacesOpts) -> Self {
+        Self {
+            config: opts.config_dir.or_else(folders::cli_config),
+            state: opts.state_dir.or_else(folders::state),
+        }
+    }
+
+    pub(super) fn transcripts(&self) -> Result<Transcripts, UsageError> {
+        let none = "where the CLI keeps its transcripts is not known: set HOME, or give --config-dir";
+        self.config.as_deref().map(Transcripts::below).ok_or_else(|| UsageError(none.to_owned()))
+    }
+
+    /// What is live, as far as Weir started it.
+    pub(super) fn live(&self) -> Vec<Live> {
+        self.state.as_deref().map(live).unwrap_or_default()
+    }
+}
+
+impl Settings {
+    pub(crate) fn resolve(opts: SessionsOpts) -> anyhow::Result<Self> {
+        let (task, places) = match opts.command {
+            None => {
+                let cwd = opts.cwd.map(|cwd| {
+                    cwd.canonicalize()
+                        .map_err(|error| UsageError(format!("--cwd {}: {error}", cwd.display())))
+                });
+                let list = List {
+                    cwd: cwd.transpose()?,
+                    live_only: opts.live,
+                    limit: Some(opts.limit).filter(|limit| *limit > 0),
+                    json: opts.json,
+                };
+                (Task::List(list), opts.places)
+            }
+            Some(SessionsCommand::Show { id, json, places }) => (Task::Show { id, json }, places),
+            Some(SessionsCommand::Export { id, format, output, places }) => {
+                let form = match format {
+                    ExportFormatOpt::Md => Form::Markdown,
+                    ExportFormatOpt::Html => Form::Html,
+                    ExportFormatOpt::Ndjson => Form::Lines,
+                };
+                (Task::Export { id, form, file: output }, places)
+            }
+        };
+        Ok(Self { task, places: Places::resolve(places) })
+    }
+}

@@ -1,0 +1,206 @@
+//! Which transcripts there are.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use weir_transcript::import::{Glance, glance};
+
+/// How much of the beginning and of the end of a file is looked at for a list.
+const GLANCE: u64 = 64 << 10;
+
+/// The CLI cuts longer names of folders, and adds something of its own.
+const LONGEST_NAME: usize = 200;
+
+/// The folder with all transcripts.
+#[derive(Debug, Clone)]
+pub(crate) struct Transcripts {
+    projects: PathBuf,
+}
+
+/// A file with a transcript.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// The session.
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+    modified: SystemTime,
+    length: u64,
+}
+
+/// A conversation of the past, as a list shows it.
+#[derive(Debug, Clone)]
+pub(crate) struct Past {
+    pub(crate) found: Found,
+    pub(crate) glance: Glance,
+}
+
+/// Why a transcript was not found.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FindError {
+    #[error("there is no conversation {id} in {}; `weir sessions` lists them", projects.display())]
+    None { id: String, projects: PathBuf },
+    #[error("{id} is the beginning of several conversations:\n  {}\nGive more of it.", found.join("\n  "))]
+    Several { id: String, found: Vec<String> },
+    #[error("{} cannot be read: {source}", path.display())]
+    System { path: PathBuf, source: io::Error },
+}
+
+impl Found {
+    /// When it was written last, in seconds since 1970.
+    pub(crate) fn modified(&self) -> u64 {
+        self.modified.duration_since(UNIX_EPOCH).map(|time| time.as_secs()).unwrap_or_default()
+    }
+}
+
+impl Past {
+    /// What it is about, in a line.
+    pub(crate) fn about(&self) -> &str {
+        let glance = &self.glance;
+        glance.title.as_deref().or(glance.first_prompt.as_deref()).unwrap_or_default()
+    }
+}
+
+impl Transcripts {
+    /// Those below the CLI's own folder.
+    pub(crate) fn below(config: &Path) -> Self {
+        Self { projects: config.join("projects") }
+    }
+
+    /// All, the newest first. A folder that is not there has none.
+    pub(crate) fn all(&self) -> Result<Vec<Found>, FindError> {
+        let folders = self.list(&self.projects)?;
+        self.files(folders.into_iter())
+    }
+
+    /// Those of conversations that worked in this folder, the newest first.
+    pub(crate) fn of_folder(&self, cwd: &Path) -> Result<Vec<Found>, FindError> {
+        let name = project_name(cwd);
+        let is_it = |folder: &PathBuf| {
+            let folder = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            let beginning = name.get(..LONGEST_NAME).unwrap_or(&name);
+            folder == name || name.len() > LONGEST_NAME && folder.starts_with(beginning)
+        };
+        let folders = self.list(&self.projects)?;
+        self.files(folders.into_iter().filter(is_it))
+    }
+
+    /// The one whose id this is, or the beginning of it.
+    pub(crate) fn find(&self, id: &str) -> Result<Found, FindError> {
+        let id = id.to_ascii_lowercase();
+        let all = self.all()?;
+        let mut fitting = all.into_iter().filter(|found| found.id.starts_with(&id)).peekable();
+        let none = || FindError::None { id: id.clone(), projects: self.projects.clone() };
+        let first = fitting.next().ok_or_else(none)?;
+        if first.id == id || fitting.peek().is_none() {
+            return Ok(first);
+        }
+        let rest: Vec<Found> = fitting.collect();
+        if let Some(exact) = rest.iter().find(|found| found.id == id) {
+            return Ok(exact.clone());
+        }
+        let found = std::iter::once(&first).chain(&rest).map(|found| found.id.clone());
+        Err(FindError::Several { id, found: found.take(10).collect() })
+    }
+
+    /// Looks at the beginning and the end of a transcript.
+    pub(crate) fn look(&self, found: Found) -> io::Result<Past> {
+        let mut file = File::open(&found.path)?;
+        let mut head = Vec::new();
+        file.by_ref().take(GLANCE).read_to_end(&mut head)?;
+        let mut tail = Vec::new();
+        if found.length > GLANCE {
+            file.seek(SeekFrom::Start(found.length - GLANCE.min(found.length)))?;
+            file.take(GLANCE).read_to_end(&mut tail)?;
+        }
+        let glance = glance(&head, &tail, found.length.max(head.len() as u64));
+        Ok(Past { found, glance })
+    }
+
+    fn files(&self, folders: impl Iterator<Item = PathBuf>) -> Result<Vec<Found>, FindError> {
+        let mut files = Vec::new();
+        for folder in folders {
+            // A folder that went away meanwhile, or is not ours to read, has none for us.
+            let paths = self.list(&folder).unwrap_or_default();
+            files.extend(paths.into_iter().filter_map(session_file));
+        }
+        files.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.id.cmp(&b.id)));
+        Ok(files)
+    }
+
+    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, FindError> {
+        let system = |source| FindError::System { path: folder.to_owned(), source };
+        match fs::read_dir(folder) {
+            Ok(entries) => Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(system(error)),
+        }
+    }
+}
+
+/// A file that is named like a session.
+fn session_file(path: PathBuf) -> Option<Found> {
+    let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
+    uuid::Uuid::try_parse(&id).ok()?;
+    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+    Some(Found { id, path, modified, length: metadata.len() })
+}
+
+/// The CLI's name for a working directory.
+fn project_name(cwd: &Path) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    cwd.to_string_lossy().chars().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "11111111-1111-4111-8111-111111111111";
+    const TWO: &str = "11111111-2222-4222-8222-222222222222";
+
+    fn made() -> (tempfile::TempDir, Transcripts) {
+        let config = tempfile::tempdir().unwrap();
+        let folder = config.path().join("projects/-workspace-my-demo");
+        fs::create_dir_all(folder.join(ONE).join("subagents")).unwrap();
+        for name in [ONE, TWO] {
+            let line = format!(
+                r#"{{"type":"user","sessionId":"{name}","uuid":"{name}","cwd":"/workspace/my_demo","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"user","content":"Hello {name}"}}}}"#
+            );
+            fs::write(folder.join(format!("{name}.jsonl")), line + "\n").unwrap();
+        }
+        for name in ["agent-1.jsonl", "notes.txt", "not-a-uuid.jsonl"] {
+            fs::write(folder.join(name), "{}\n").unwrap();
+        }
+        let transcripts = Transcripts::below(config.path());
+        (config, transcripts)
+    }
+
+    #[test]
+    fn only_sessions_are_listed_and_found_by_folder() {
+        let (_config, transcripts) = made();
+        assert_eq!(transcripts.all().unwrap().len(), 2);
+        assert_eq!(transcripts.of_folder(Path::new("/workspace/my_demo")).unwrap().len(), 2);
+        assert_eq!(transcripts.of_folder(Path::new("/workspace")).unwrap().len(), 0);
+        let past = transcripts.look(transcripts.find(TWO).unwrap()).unwrap();
+        assert_eq!(past.about(), format!("Hello {TWO}"));
+    }
+
+    #[test]
+    fn the_beginning_of_an_id_is_enough_if_there_is_only_one() {
+        let (_config, transcripts) = made();
+        assert_eq!(transcripts.find("11111111-2").unwrap().id, TWO);
+        assert!(matches!(transcripts.find("1111"), Err(FindError::Several { .. })));
+        let error = transcripts.find("2222").unwrap_err().to_string();
+        assert!(error.contains("weir sessions"), "{error}");
+    }
+
+    #[test]
+    fn no_folder_is_no_transcript() {
+        assert!(Transcripts::below(Path::new("/nowhere")).all().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! A place for a test: folders of its own, and a CLI.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{PATIENCE, Running};
+
+/// How a run ended and what it printed.
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl std::fmt::Debug for Done {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let stdout = String::from_utf8_lossy(&self.stdout);
+        write!(f, "exit {:?}\n--- stdout\n{stdout}\n--- stderr\n{}\n---", self.code, self.stderr)
+    }
+}
+
+impl Done {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    /// The standard output as one JSON value.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The standard output as one JSON value a line.
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
+        self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The same, if it ended with this exit code.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+}
+
+/// A home, a workspace and a CLI. What is still running of it at the end fails the test.
+pub(crate) struct Place {
+    folder: TempDir,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home", "workspace"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        // Under this name the program plays the CLI.
+        let claude = folder.path().join("simulated-claude");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_weir"), &claude).unwrap();
+        let path = |name: &str| folder.path().join(name).into_os_string();
+        let environment = vec![
+            ("HOME".into(), path("home")),
+            ("PATH".into(), std::env::var_os("PATH").unwrap()),
+            ("WEIR_CLAUDE".into(), claude.into_os_string()),
+            ("SIMULATED_CLAUDE_PACE".into(), "0".into()),
+            ("TERM".into(), "xterm-256color".into()),
+        ];
+        Self { folder, environment }
+    }
+
+    /// Sets a variable for what is started from now on.
+    pub(crate) fn set(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.environment.retain(|(known, _)| known != name);
+        self
+    }
+
+    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
+        &self.environment
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.path("workspace")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path("home/.local/state/weir")
+    }
+
+    /// `weir` with these arguments, not yet started. Its standard input is empty.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program itself is under test; every caller waits for it"
+    )]
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(args).env_clear().envs(self.environment.iter().cloned());
+        command.current_dir(self.workspace()).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn weir(&self, args: &[&str]) -> Done {
+        Running::start(self.command(args)).finish()
+    }
+
+    /// The same with something on the standard input.
+    pub(crate) fn weir_input(&self, args: &[&str], input: &str) -> Done {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped());
+        let mut running = Running::start(command);
+        // One that stops reading early says so by its exit code.
+        let _ = running.input().write_all(input.as_bytes());
+        running.close_input();
+        running.finish()
+    }
+
+    /// Waits until this file or folder is there.
+    #[track_caller]
+    pub(crate) fn wait_for_file(&self, name: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.path(name).exists() {
+            assert!(Instant::now() < deadline, "{name} was not made");
+            super::breathe();
+        }
+    }
+
+    /// Processes that were started here and still run.
+    fn left(&self) -> Vec<String> {
+        let ours = self.folder.path().as_os_str().as_encoded_bytes().to_vec();
+        let holds = |bytes: &[u8]| bytes.windows(ours.len()).any(|window| window == ours);
+        let processes =
+            std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        processes
+            .filter(|path| path.join("environ").exists())
+            .filter(|path| std::fs::read(path.join("environ")).is_ok_and(|environment| holds(&environment)))
+            .map(|path| describe(&path))
+            .collect()
+    }
+
+    /// Waits until nothing that was started here runs any more.
+    #[track_caller]
+    pub(crate) fn wait_until_empty(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = self.left();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "still running: {left:?}");
+            super::breathe();
+        }
+    }
+
+    /// Nothing runs any more, and nothing says that it does.
+    #[track_caller]
+    pub(crate) fn assert_clean(&self) {
+        self.wait_until_empty();
+        for name in ["locks", "processes"] {
+            let files = std::fs::read_dir(self.state().join(name));
+            let files: Vec<_> = files.into_iter().flatten().map(|file| file.unwrap().path()).collect();
+            assert!(files.is_empty(), "{files:?}");
+        }
+    }
+}
+
+fn describe(process: &Path) -> String {
+    let command = std::fs::read(process.join("cmdline")).unwrap_or_default();
+    format!("{} {}", process.display(), String::from_utf8_lossy(&command).replace('\0', " "))
+}

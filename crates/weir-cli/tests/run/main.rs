@@ -1,0 +1,10 @@
+//! `weir run` from outside, on a simulated CLI.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod exit_codes;
+mod options;
+mod outputs;
+mod signals;
+mod terminal;

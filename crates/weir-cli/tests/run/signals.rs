@@ -1,0 +1,88 @@
+//! Signals, closed pipes, and what is left afterwards: nothing.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::common::{IS_SLOW, Place, Running, script};
+
+/// A tool in a session of its own that does not want to end.
+const STUBBORN: &str = r#"{"tool":"Bash","input":{"command":"trap '' TERM HUP; touch begun; setsid sleep 300 & sleep 300"}},{"text":"x"}"#;
+
+#[test]
+fn a_second_ctrl_c_quits_at_once_and_leaves_nothing() {
+    let place = Place::new().set("SIMULATED_CLAUDE_MISBEHAVE", "ignore_interrupt,ignore_sigterm");
+    let running = Running::start(place.command(&["run", IS_SLOW]));
+    running.wait_for("one");
+    running.signal(Signal::INT);
+    running.wait_for_stderr("press Ctrl-C again");
+    running.signal(Signal::INT);
+    running.finish().expect(130);
+    place.assert_clean();
+}
+
+#[test]
+fn sigterm_ends_it_with_its_tools() {
+    let place = Place::new();
+    let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &script(STUBBORN)]));
+    place.wait_for_file("workspace/begun");
+    running.signal(Signal::TERM);
+    running.finish().expect(130);
+    place.assert_clean();
+}
+
+#[test]
+fn sigkill_of_weir_leaves_nothing_alive() {
+    let place = Place::new();
+    let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &script(STUBBORN)]));
+    place.wait_for_file("workspace/begun");
+    running.signal(Signal::KILL);
+    let done = running.finish();
+    assert_eq!(done.code, None);
+    place.wait_until_empty();
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
+    let place = Place::new();
+    let mut command = place.command(&["run", &script(r#"{"text":"one two three four five","wdelay":0.1}"#)]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 3]).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    place.assert_clean();
+}
+
+#[test]
+fn a_reader_that_never_reads_does_not_keep_ctrl_c_out() {
+    let place = Place::new();
+    // More than a pipe holds, and than we keep for a slow reader.
+    let prompt = script(r#"{"text":"x","misbehave":{"small_lines":20}}"#);
+    let mut command = place.command(&["run", "-o", "raw", &prompt]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 1000]).unwrap();
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::INT).unwrap();
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert!(told.contains("press Ctrl-C again"), "{told}");
+    kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(stdout);
+    place.assert_clean();
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let place = Place::new();
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let mut command = place.command(&["run", crate::common::SAYS_HELLO]);
+    let output = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written"), "{output:?}");
+    place.assert_clean();
+}
