@@ -37,7 +37,9 @@ test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
 	cargo test --workspace --all-features --locked
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
-	cargo run --locked -p weir-testkit --bin conformance -- $(VERSIONS)
+	scripts/setup-real-cli.sh $(VERSIONS)
+	cargo build --locked -p weir-testkit --bins
+	$${CARGO_TARGET_DIR:-target}/debug/conformance $(VERSIONS)
 
 bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)
