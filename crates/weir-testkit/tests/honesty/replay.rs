@@ -93,7 +93,7 @@ fn replay(
                 answer(&driver, value, answers)?;
                 continue;
             }
-            "control_request" => request(recording, &driver, value)?,
+            "control_request" => request(recording, &driver, place, value)?,
             _ => {
                 messages += usize::from(kind == "user");
                 // The process may have refused to go on, as it did when this was recorded.
@@ -103,7 +103,7 @@ fn replay(
             }
         }
     }
-    signals(recording, &driver)?;
+    signals(recording, &driver, place)?;
     // If they do not come, the comparison says so better than an error here.
     let _fewer = driver.wait_for("results", Duration::from_secs(12), |lines| {
         (count(lines, "result", "") >= results).then_some(())
@@ -146,11 +146,19 @@ fn answer(driver: &Driver, mut value: Json, number: usize) -> Result<(), DriverE
 }
 
 /// Sends a request and waits for its answer, if there was one.
-fn request(recording: &Recording, driver: &Driver, mut value: Json) -> Result<(), DriverError> {
+fn request(
+    recording: &Recording,
+    driver: &Driver,
+    place: &Place,
+    mut value: Json,
+) -> Result<(), DriverError> {
     let id = value.str_of("request_id").unwrap().to_owned();
     if value.at(&["request", "subtype"]).and_then(Json::as_str) == Some("stop_task") && id == "stop-1" {
         let task = driver.wait_for_lines("system", Some("task_started"), 1, DEADLINE)?;
         value.get_mut("request").unwrap().set("task_id", task.str_of("task_id").unwrap());
+    }
+    if value.at(&["request", "subtype"]).and_then(Json::as_str) == Some("interrupt") {
+        wait_for_command(driver, place);
     }
     driver.send(&value)?;
     let answered = String::from_utf8_lossy(&recording.output).contains(&format!("\"request_id\":\"{id}\""));
@@ -164,13 +172,42 @@ fn request(recording: &Recording, driver: &Driver, mut value: Json) -> Result<()
     })
 }
 
-fn signals(recording: &Recording, driver: &Driver) -> Result<(), DriverError> {
+fn signals(recording: &Recording, driver: &Driver, place: &Place) -> Result<(), DriverError> {
     let signal = match recording.name.as_str() {
         "sigint" => Signal::INT,
         "sigterm" => Signal::TERM,
         _ => return Ok(()),
     };
     wait(driver, Moment::After("assistant", "", 1))?;
+    wait_for_command(driver, place);
     driver.signal(signal);
     Ok(())
+}
+
+/// What was recorded was sent while the command ran, so if one was called, it must run. It may ask first.
+fn wait_for_command(driver: &Driver, place: &Place) {
+    let is_last = |lines: &[Received], wanted: &str| {
+        let last = lines.iter().rfind(|line| line.json.str_of("type") != Some("stream_event"));
+        last.is_some_and(|line| line.json.to_string().contains(wanted))
+    };
+    let started = Instant::now();
+    while started.elapsed() < DEADLINE {
+        let calls = |lines: &[Received]| is_last(lines, "\"name\":\"Bash\"").then_some(());
+        if driver.wait_for("a call", Duration::ZERO, calls).is_err() || is_command_running(place) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Whether a command of the simulated CLI runs in this place.
+fn is_command_running(place: &Place) -> bool {
+    let home = format!("HOME={}", place.home().display()).into_bytes();
+    let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    processes.map(|entry| entry.path()).any(|process| {
+        let is_ours = std::fs::read(process.join("environ")).is_ok_and(|environ| holds(&environ, &home));
+        let program = std::fs::read_link(process.join("exe"));
+        is_ours && program.is_ok_and(|program| !program.ends_with("simulated-claude"))
+    })
 }

@@ -141,6 +141,13 @@ fn finished(call: &Call, outcome: &Outcome, meta: Option<Json>) -> Finished {
 
 /// The result of a call that was stopped.
 fn stopped(sim: &Sim, call: &Call, reason: Stop, text: Option<String>, while_running: bool) -> Finished {
+    if reason == Stop::Terminate && call.name == "Bash" {
+        // Whether the command was running already is a matter of microseconds, and must not show.
+        return Finished {
+            stopped: Some(reason),
+            ..finished(call, &Outcome::failure("Exit code 137"), None)
+        };
+    }
     let mut outcome = Outcome::Stopped(reason);
     if let Some(text) = text {
         outcome = Outcome::failure(text);
