@@ -35,17 +35,9 @@ fn simulated_arguments() -> Option<Vec<String>> {
     (arguments.next()? == SIMULATED).then(|| arguments.collect())
 }
 
-/// Plays the CLI on the standard streams.
-fn simulated(arguments: &[String]) -> ExitCode {
-    let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
-    let status =
-        weir_testkit::simulated::main(arguments, Box::new(stdin), Box::new(stdout), Box::new(stderr));
-    ExitCode::from(status)
-}
-
 fn main() -> ExitCode {
     if let Some(arguments) = simulated_arguments() {
-        return simulated(&arguments);
+        return weir_testkit::simulated::play(&arguments);
     }
     let opts = opts::Opts::parse();
     let done = match opts.command {

@@ -3,13 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let status = weir_testkit::simulated::main(
-        &arguments,
-        Box::new(std::io::stdin()),
-        Box::new(std::io::stdout()),
-        Box::new(std::io::stderr()),
-    );
-    ExitCode::from(status)
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    weir_testkit::simulated::play(&words.collect::<Vec<String>>())
 }

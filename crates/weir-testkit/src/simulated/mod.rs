@@ -32,7 +32,7 @@ mod turn;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use run::main;
+pub use run::{main, play};
 
 /// Locks. A thread that panicked while it held the lock left data that is still the best there is.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

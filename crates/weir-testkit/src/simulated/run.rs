@@ -1,7 +1,8 @@
 //! From arguments to a running CLI.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::engine::Engine;
@@ -18,6 +19,12 @@ use super::sim::Sim;
 use super::turn::{Ended, ResultLine, crash};
 use super::{reader, signals};
 use crate::json::Json;
+
+/// Runs the simulated CLI on the standard streams: all that a program needs that wants to be it.
+pub fn play(arguments: &[String]) -> ExitCode {
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    ExitCode::from(main(arguments, Box::new(stdin), Box::new(stdout), Box::new(stderr)))
+}
 
 /// Runs the simulated CLI. `arguments` are those after the name of the program. The number is the exit status.
 ///
