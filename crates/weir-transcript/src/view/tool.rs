@@ -8,6 +8,7 @@ use super::EntryId;
 
 /// A tool call with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct ToolCall {
     /// Names the call.
     pub id: ToolUseId,
@@ -21,6 +22,7 @@ pub struct ToolCall {
     pub input: OwnedJson,
     /// The arguments as they stream in: the beginning of a JSON text. Empty once they are complete.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub input_text: String,
     /// How far it is.
     pub state: ToolState,
@@ -49,6 +51,7 @@ pub struct ToolCall {
 
 /// How far a tool call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolState {
@@ -79,6 +82,7 @@ impl ToolState {
 
 /// What a tool gave back, cut to a bounded length.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Output {
     /// The beginning, or all of it.
     pub text: OwnedText,
@@ -97,6 +101,7 @@ pub struct Output {
 
 /// What the tool's kind has to say besides its output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolDetail {
@@ -137,6 +142,7 @@ pub enum ToolDetail {
     /// Questions for the user.
     Questions {
         /// The questions.
+        #[cfg_attr(feature = "typescript", ts(type = "Array<Question>"))]
         questions: Vec<Question>,
         /// The answers: question to chosen label or labels.
         answers: Option<Value>,
@@ -156,6 +162,7 @@ pub enum ToolDetail {
 
 /// A file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct FileChange {
     /// The file.
     pub path: String,
@@ -180,6 +187,7 @@ pub struct FileChange {
 
 /// How a file was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FileChangeKind {
@@ -195,6 +203,7 @@ pub enum FileChangeKind {
 
 /// Things to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct TodoList {
     /// The sub-agent that keeps the list; none for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -205,6 +214,7 @@ pub struct TodoList {
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Todo {
     /// Its id, in the family of tools that has ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
