@@ -22,8 +22,8 @@ const RECORDED: [&str; 14] = [
     "plan-mode-allow",
     "subagent-background",
     "subagents-parallel",
+    "task-tools",
     "thinking-partial",
-    "todos",
     "write-overwrite-edit",
 ];
 
@@ -102,6 +102,10 @@ fn the_page_takes_the_steps_that_no_recording_has() {
         by: Some("someone".into()),
     });
     talk.returns(None, "bash1", "a b");
+    talk.calls(None, "bash2", "Bash", &json!({"command": "ls -l"}));
+    talk.json(&json!({"type": "control_request", "request_id": "r2", "request": {
+        "subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls -l"}, "tool_use_id": "bash2"}}));
+    talk.json(&json!({"type": "control_cancel_request", "request_id": "r2"}));
     talk.line("not JSON").json(&json!({"type": "unheard_of"}));
     talk.json(&json!({"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 2_000_000_000}}));
     talk.exits(Some(3), None, "out of luck");
