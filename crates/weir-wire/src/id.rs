@@ -13,7 +13,6 @@ macro_rules! string_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(type = "string"))]
         #[serde(transparent)]
         pub struct $name(Arc<str>);
 
@@ -94,7 +93,6 @@ string_id! {
 
 /// A turn, counted from one in the order in which turns begin. The CLI has no name for turns; this is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(type = "number"))]
 #[serde(transparent)]
 pub struct TurnId(pub u64);
 

@@ -7,7 +7,6 @@ use super::EntryId;
 
 /// A sub-agent. Its entries are those whose parent it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Agent {
     /// The tool call that started it, which is its name everywhere.
     pub id: ToolUseId,
@@ -46,7 +45,6 @@ pub struct Agent {
 
 /// How far a sub-agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentState {
@@ -64,7 +62,6 @@ pub enum AgentState {
 
 /// What a sub-agent does, and what it has used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct AgentProgress {
     /// What it does now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +82,6 @@ pub struct AgentProgress {
 
 /// Something that runs in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct BackgroundTask {
     /// The CLI's name for it.
     pub id: TaskId,

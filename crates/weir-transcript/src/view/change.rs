@@ -13,7 +13,6 @@ use super::{
 
 /// One step. [`super::View::apply`] takes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "change", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Change<'a> {

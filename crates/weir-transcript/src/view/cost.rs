@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// What a conversation or a turn has cost, by the CLI's estimate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 #[serde(default)]
 pub struct Cost {
     /// The sum of what the turns cost; none where no turn said so.
@@ -21,7 +20,6 @@ pub struct Cost {
 
 /// What one model was used for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
 pub struct ModelCost {
     /// The model.

@@ -7,13 +7,11 @@ use super::{HookRun, Notice, ToolCall};
 
 /// The number of an entry. Counted from one, without gaps, never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(transparent)]
 pub struct EntryId(pub u64);
 
 /// One thing that was said or done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Entry {
     /// Its number.
     pub id: EntryId,
@@ -32,7 +30,6 @@ pub struct Entry {
 
 /// What was said or done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EntryBody {
@@ -57,7 +54,6 @@ pub enum EntryBody {
 
 /// A message to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct UserEntry {
     /// Our id for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +71,6 @@ pub struct UserEntry {
 
 /// Who wrote a message to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UserSource {
@@ -89,7 +84,6 @@ pub enum UserSource {
 
 /// What has become of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Delivery {
@@ -109,7 +103,6 @@ pub enum Delivery {
 
 /// Text of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct TextEntry {
     /// The API's message that it is a block of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,7 +116,6 @@ pub struct TextEntry {
     pub state: BlockState,
     /// The fenced code blocks in the text, once it is complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub code: Vec<CodeBlock>,
     /// The error that the text tells of, where the CLI wrote it in place of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +124,6 @@ pub struct TextEntry {
 
 /// Thinking of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct ThinkingEntry {
     /// The API's message that it is a block of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,7 +142,6 @@ pub struct ThinkingEntry {
 
 /// Whether a block of a message is all there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BlockState {
@@ -165,7 +155,6 @@ pub enum BlockState {
 
 /// A fenced code block inside a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct CodeBlock {
     /// The word after the fence, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,7 +167,6 @@ pub struct CodeBlock {
 
 /// An error of the API that the CLI tells of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct ApiError {
     /// The error in a word, such as `rate_limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,7 +181,6 @@ pub struct ApiError {
 
 /// Something that Weir does not understand, kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct UnknownEntry {
     /// What about it is not understood.
     pub reason: UnknownReason,
@@ -214,7 +201,6 @@ pub struct UnknownEntry {
 
 /// What about a line or a block is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UnknownReason {

@@ -33,7 +33,6 @@ use serde::{Deserialize, Serialize};
 
 /// A conversation as it stands.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 #[serde(default)]
 pub struct View {
     /// Which conversation, and with what.

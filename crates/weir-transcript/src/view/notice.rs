@@ -5,7 +5,6 @@ use weir_wire::ToolUseId;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {
@@ -100,7 +99,6 @@ pub enum Notice {
 
 /// A hook that ran, or runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct HookRun {
     /// Names the run.
     pub id: String,
@@ -118,6 +116,5 @@ pub struct HookRun {
     pub exit_code: Option<i64>,
     /// What it printed, cut to a bounded length.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub output: String,
 }

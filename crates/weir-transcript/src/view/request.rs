@@ -8,7 +8,6 @@ use super::EntryId;
 
 /// A request for a person's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Request {
     /// Names the request; the answer carries it.
     pub id: RequestId,
@@ -31,7 +30,6 @@ pub struct Request {
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RequestKind {
@@ -53,7 +51,6 @@ pub enum RequestKind {
     /// Questions with choices.
     Question {
         /// The questions.
-        #[cfg_attr(feature = "typescript", ts(type = "Array<Question>"))]
         questions: Vec<Question>,
         /// The arguments of the tool call, which the answer repeats.
         input: Value,
@@ -76,7 +73,6 @@ pub enum RequestKind {
 
 /// Whether a request still waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RequestState {

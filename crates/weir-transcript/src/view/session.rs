@@ -5,7 +5,6 @@ use weir_wire::SessionId;
 
 /// Which conversation, and with what.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 #[serde(default)]
 pub struct Session {
     /// The CLI's name for it.
@@ -41,7 +40,6 @@ pub struct Session {
 
 /// An MCP server and how it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct McpServer {
     /// Its name.
     pub name: String,
@@ -51,7 +49,6 @@ pub struct McpServer {
 
 /// What the conversation is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
@@ -74,7 +71,6 @@ pub enum Status {
 
 /// The account's limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct RateLimit {
     /// `allowed`, `allowed_warning` or `rejected`.
     pub status: String,
@@ -91,7 +87,6 @@ pub struct RateLimit {
 
 /// How many lines were not as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Oddities {
     /// Types of line that Weir does not know.

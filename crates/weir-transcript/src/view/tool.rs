@@ -8,7 +8,6 @@ use super::EntryId;
 
 /// A tool call with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct ToolCall {
     /// Names the call.
     pub id: ToolUseId,
@@ -22,7 +21,6 @@ pub struct ToolCall {
     pub input: OwnedJson,
     /// The arguments as they stream in: the beginning of a JSON text. Empty once they are complete.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub input_text: String,
     /// How far it is.
     pub state: ToolState,
@@ -51,7 +49,6 @@ pub struct ToolCall {
 
 /// How far a tool call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolState {
@@ -82,7 +79,6 @@ impl ToolState {
 
 /// What a tool gave back, cut to a bounded length.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Output {
     /// The beginning, or all of it.
     pub text: OwnedText,
@@ -101,7 +97,6 @@ pub struct Output {
 
 /// What the tool's kind has to say besides its output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolDetail {
@@ -142,7 +137,6 @@ pub enum ToolDetail {
     /// Questions for the user.
     Questions {
         /// The questions.
-        #[cfg_attr(feature = "typescript", ts(type = "Array<Question>"))]
         questions: Vec<Question>,
         /// The answers: question to chosen label or labels.
         answers: Option<Value>,
@@ -162,7 +156,6 @@ pub enum ToolDetail {
 
 /// A file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct FileChange {
     /// The file.
     pub path: String,
@@ -187,7 +180,6 @@ pub struct FileChange {
 
 /// How a file was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FileChangeKind {
@@ -203,7 +195,6 @@ pub enum FileChangeKind {
 
 /// Things to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct TodoList {
     /// The sub-agent that keeps the list; none for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,7 +205,6 @@ pub struct TodoList {
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Todo {
     /// Its id, in the family of tools that has ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,6 @@ use super::ModelCost;
 
 /// A turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Turn {
     /// Its number.
     pub id: TurnId,
@@ -16,7 +15,6 @@ pub struct Turn {
     pub cause: TurnCause,
     /// The messages that it answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub messages: Vec<MessageId>,
     /// How far it is.
     pub state: TurnState,
@@ -31,13 +29,11 @@ pub struct Turn {
     pub cost_usd: Option<f64>,
     /// The same by model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub models: Vec<ModelCost>,
 }
 
 /// Who asked for a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "by", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnCause {
@@ -54,7 +50,6 @@ pub enum TurnCause {
 
 /// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnState {
@@ -76,7 +71,6 @@ pub enum TurnState {
 
 /// The result of a turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 #[serde(default)]
 pub struct TurnResult {
     /// `success` also where the API failed.
@@ -88,7 +82,6 @@ pub struct TurnResult {
     pub text: Option<String>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub errors: Vec<String>,
     /// Why it ended, such as `completed`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,7 +105,6 @@ pub struct TurnResult {
     pub usage: TurnUsage,
     /// Tool calls that were not allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "typescript", ts(as = "Option<_>"))]
     pub denials: Vec<Denial>,
     /// The answer in the form that was asked for.
     #[serde(skip_serializing_if = "Value::is_null")]
@@ -121,7 +113,6 @@ pub struct TurnResult {
 
 /// Tokens of a turn's main loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(default)]
 pub struct TurnUsage {
     /// Tokens read that were in no cache.
@@ -136,7 +127,6 @@ pub struct TurnUsage {
 
 /// A tool call that was not allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields = nullable))]
 pub struct Denial {
     /// The tool.
     pub tool_name: String,

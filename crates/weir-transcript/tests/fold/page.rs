@@ -1,5 +1,5 @@
-//! What the page is built against: the declarations of the view's types, and views with the changes that lead to
-//! them. Both are files of the page; with `WEIR_WRITE_PAGE_FILES=1` they are written, else they are compared.
+//! Views with the changes that lead to them, for the tests of the page, which applies changes by itself. With
+//! `WEIR_WRITE_PAGE_FILES=1` the files are written, else they are compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -111,82 +111,4 @@ fn the_page_takes_the_steps_that_no_recording_has() {
     talk.exits(Some(3), None, "out of luck");
     let fixture = format!("{}\n", json!({ "changes": talk.changes, "view": talk.view() }));
     same_or_written(&page().join("tests/fixtures/steps.json"), &fixture);
-}
-
-#[cfg(feature = "typescript")]
-mod declarations {
-    use std::fmt::Write as _;
-
-    use ts_rs::{Config, TS};
-    use weir_transcript::*;
-
-    macro_rules! declarations {
-        ($out:ident, $config:ident, $($name:ty),* $(,)?) => {
-            $( writeln!($out, "export {}", <$name>::decl(&$config)).unwrap(); )*
-        };
-    }
-
-    #[test]
-    fn the_page_has_the_types_of_the_view() {
-        let config = Config::default().with_large_int("number");
-        let mut out = String::from(
-            "// Written by the tests of weir-transcript from its types. Do not edit.\n\
-             export type QuestionOption = { label: string; description?: string };\n\
-             export type Question = { question: string; header?: string; options?: Array<QuestionOption>; multiSelect?: boolean };\n\
-             export type JsonValue = unknown;\n\
-             export type SessionId = string;\nexport type ToolUseId = string;\nexport type MessageId = string;\n\
-             export type ApiMessageId = string;\nexport type RequestId = string;\nexport type TaskId = string;\n\
-             export type TurnId = number;\nexport type OwnedText = string;\nexport type OwnedJson = unknown;\n",
-        );
-        declarations!(
-            out,
-            config,
-            View,
-            Session,
-            McpServer,
-            Status,
-            RateLimit,
-            Oddities,
-            EntryId,
-            Entry,
-            EntryBody,
-            UserEntry,
-            UserSource,
-            Delivery,
-            TextEntry,
-            ThinkingEntry,
-            BlockState,
-            CodeBlock,
-            ApiError,
-            UnknownEntry,
-            UnknownReason,
-            Notice,
-            HookRun,
-            ToolCall,
-            ToolState,
-            Output,
-            ToolDetail,
-            FileChange,
-            FileChangeKind,
-            TodoList,
-            Todo,
-            Turn,
-            TurnCause,
-            TurnState,
-            TurnResult,
-            TurnUsage,
-            Denial,
-            Agent,
-            AgentState,
-            AgentProgress,
-            BackgroundTask,
-            Request,
-            RequestKind,
-            RequestState,
-            Cost,
-            ModelCost,
-            Change<'static>,
-        );
-        super::same_or_written(&super::page().join("src/lib/view/types.ts"), &out);
-    }
 }

@@ -244,7 +244,6 @@ impl serde::Serialize for RawJson<'_> {
 ///
 /// Keeping one costs a copy of its bytes, and cloning it nothing; it is turned into data when somebody asks.
 #[derive(Clone)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(type = "unknown"))]
 pub struct OwnedJson {
     json: Arc<[u8]>,
 }

@@ -87,7 +87,6 @@ impl<'a> Text<'a> {
 /// Keeping one costs a copy of its bytes and nothing else: it is unescaped each time that it is read, which for
 /// most of what tools print is never. Cloning it copies nothing.
 #[derive(Clone, Default)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(type = "string"))]
 pub struct OwnedText {
     raw: Arc<[u8]>,
     escaped: bool,

@@ -87,7 +87,7 @@ export class App {
     });
     this.phase = "ready";
     const first = session ?? this.me.session;
-    const open = first !== null ? [first] : recall<string[]>("panes", []);
+    const open = first != null ? [first] : recall<string[]>("panes", []);
     for (const id of open.slice(0, MOST_PANES)) this.openBeside(id);
     this.active = 0;
     this.#listen();
