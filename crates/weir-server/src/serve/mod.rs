@@ -6,4 +6,4 @@ mod tls;
 
 pub use connections::{Listening, Stopping};
 pub use ready::{ReadyFile, link, write_ready_file};
-pub use tls::{Certificate, TlsError};
+pub use tls::{Certificate, Loaded as LoadedCertificate, TlsError};
