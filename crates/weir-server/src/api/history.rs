@@ -11,7 +11,7 @@ use weir_wire::ToolUseId;
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
-use super::types::{ExportFormat, ExportParams, LogParams, SessionDiff, TranscriptParams};
+use super::types::{ExportFormat, ExportParams, LogParams, SessionDiff, TranscriptPage, TranscriptParams};
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
 use crate::state::App;
@@ -25,17 +25,18 @@ const USUAL: usize = 100;
 /// What was said and done, the newest first.
 #[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "history",
     params(("id" = String, Path, description = "The session."), TranscriptParams),
-    responses((status = 200, description = "A page of it.", body = weir_host::TranscriptPage)))]
+    responses((status = 200, description = "A page of it.", body = TranscriptPage)))]
 pub(crate) async fn transcript(
     State(app): State<App>,
     Path(id): Path<String>,
     Query(params): Query<TranscriptParams>,
-) -> Answer<weir_host::TranscriptPage> {
+) -> Answer<TranscriptPage> {
     let limit = params.limit.unwrap_or(USUAL);
     if !(1..=MOST).contains(&limit) {
         return Err(Problem::bad_request("limit", format!("limit must be 1 to {MOST}")));
     }
-    answer::ok(app.host().transcript(&session_id(&id)?, params.before, limit).await?)
+    let page = app.host().transcript(&session_id(&id)?, params.before, limit).await?;
+    answer::ok(TranscriptPage { entries: page.entries, next_before: page.next_before, seq: page.seq })
 }
 
 /// The log: an object with `seq`, `at`, `kind` and `payload` a line.

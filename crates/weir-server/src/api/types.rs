@@ -5,6 +5,7 @@
 //! fails instead of being half understood.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -225,6 +226,17 @@ pub(crate) struct TranscriptParams {
     /// How many.
     #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
+}
+
+/// A part of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TranscriptPage {
+    /// The entries, the newest first.
+    pub(crate) entries: Vec<Arc<Entry>>,
+    /// `before` for the next page; none where there are no older ones.
+    pub(crate) next_before: Option<u64>,
+    /// The number of the newest event.
+    pub(crate) seq: u64,
 }
 
 /// Which part of the log to give.
