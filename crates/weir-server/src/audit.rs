@@ -85,7 +85,7 @@ impl Audit {
             start -= step;
             file.seek(SeekFrom::Start(start))?;
             let mut piece = Vec::new();
-            file.by_ref().take(step).read_to_end(&mut piece)?;
+            (&file).take(step).read_to_end(&mut piece)?;
             piece.extend_from_slice(&tail);
             tail = piece;
         }

@@ -32,7 +32,10 @@ pub use docs::openapi;
 pub use guard::{Asked, Places, Refusal, judge};
 pub use page::is_built as page_is_built;
 pub use problem::Problem;
-pub use serve::{Certificate, Listening, LoadedCertificate, ReadyFile, Stopping, TlsError, link, write_ready_file};
+pub use serve::{
+    Certificate, Listening, LoadedCertificate, PublicUrl, ReadyFile, ServeError, ServeOptions, Server,
+    Stopping, TlsError, link, listening_is_remote, write_ready_file,
+};
 pub use settings::{RequestLimits, ServerSettings, base_path};
 pub use state::{App, Parts, Phase};
 pub use telemetry::{LogFormat, Telemetry, TelemetryError, start_telemetry};

@@ -3,7 +3,6 @@
 //! Every error of the server goes through [`Problem`]. `code` is the part that programs may rely on; `title` and
 //! `detail` are for people and say what to do.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,18 +12,23 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// The media type of a problem.
-pub const MEDIA_TYPE: &str = "application/problem+json";
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// An error as a client sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem(Box<Details>);
+
+/// What is told of an error.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct Problem {
+#[schema(as = Problem)]
+pub(crate) struct Details {
     /// Always `about:blank`: `code` tells one problem from another.
     #[serde(rename = "type")]
     #[schema(value_type = String)]
     kind: &'static str,
-    /// What is wrong, the same for each problem of its code.
+    /// What is wrong, the same for each problem of its status.
     #[schema(value_type = String)]
-    title: Cow<'static, str>,
+    title: &'static str,
     /// The HTTP status.
     #[serde(serialize_with = "as_number")]
     #[schema(value_type = u16)]
@@ -49,16 +53,15 @@ fn as_number<S: serde::Serializer>(status: &StatusCode, serializer: S) -> Result
 impl Problem {
     /// A problem.
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        let title = status.canonical_reason().unwrap_or("Error").into();
-        Self {
+        Self(Box::new(Details {
             kind: "about:blank",
-            title,
+            title: status.canonical_reason().unwrap_or("Error"),
             status,
             detail: detail.into(),
             code,
             more: Map::new(),
             retry_after: None,
-        }
+        }))
     }
 
     /// The request cannot be understood.
@@ -101,25 +104,25 @@ impl Problem {
     /// The same, with one more member.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(name.to_owned(), value.into());
+        self.0.more.insert(name.to_owned(), value.into());
         self
     }
 
     /// The same, with a time after which it may be tried again.
     #[must_use]
     pub fn retry_after(mut self, after: Duration) -> Self {
-        self.retry_after = Some(after);
+        self.0.retry_after = Some(after);
         self
     }
 
     /// The HTTP status.
     pub fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     /// What is wrong, for programs.
     pub fn code(&self) -> &'static str {
-        self.code
+        self.0.code
     }
 }
 
@@ -130,19 +133,20 @@ pub(crate) struct ProblemCode(pub(crate) &'static str);
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         // A map of strings and plain values always has a text.
-        let body = serde_json::to_vec(&self).unwrap_or_default();
-        let mut response = (self.status, body).into_response();
+        let Details { status, code, retry_after, .. } = *self.0;
+        let body = serde_json::to_vec(&self.0).unwrap_or_default();
+        let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(after) = self.retry_after {
+        if let Some(after) = retry_after {
             // Rounded up: a client that comes back a moment early is refused again.
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs() + 1));
         }
-        if self.status == StatusCode::UNAUTHORIZED {
+        if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        response.extensions_mut().insert(ProblemCode(self.code));
+        response.extensions_mut().insert(ProblemCode(code));
         response
     }
 }

@@ -16,7 +16,7 @@ use super::types::{AnswerPermission, AnswerQuestion, Answered, Behavior, Choice}
 use crate::auth::{Principal, Role};
 use crate::extract::{Json, Path};
 use crate::guard::Audited;
-use crate::problem::Problem;
+use crate::problem::{Details, Problem};
 use crate::state::App;
 
 /// What the model is told when a person denies something and says nothing.
@@ -30,7 +30,7 @@ const DENIED: &str = "A person looked at this and did not allow it.";
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     request_body = AnswerPermission, responses(
         (status = 200, description = "It is answered.", body = Answered),
-        (status = 409, description = "Somebody else was first: `answered_by` says who.", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Somebody else was first: `answered_by` says who.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn permission(
     State(app): State<App>,
@@ -73,7 +73,7 @@ pub(crate) async fn permission(
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     request_body = AnswerQuestion, responses(
         (status = 200, description = "It is answered.", body = Answered),
-        (status = 409, description = "Somebody else was first: `answered_by` says who.", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Somebody else was first: `answered_by` says who.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn question(
     State(app): State<App>,
@@ -84,12 +84,14 @@ pub(crate) async fn question(
     let id = session_id(&id)?;
     let (decision, said) = match (body.answers, body.decline) {
         (Some(answers), None) => {
-            let answers = answers.into_iter().fold(QuestionAnswers::new(), |answers, (question, choice)| {
-                match choice {
-                    Choice::One(label) => answers.choose(question, label),
-                    Choice::Several(labels) => answers.choose_all(question, labels),
-                }
-            });
+            let answers =
+                answers.into_iter().fold(
+                    QuestionAnswers::new(),
+                    |answers, (question, choice)| match choice {
+                        Choice::One(label) => answers.choose(question, label),
+                        Choice::Several(labels) => answers.choose_all(question, labels),
+                    },
+                );
             (Decision::Answers(answers), format!("answer {request}"))
         }
         (None, Some(reason)) => (Decision::deny(reason), format!("decline {request}")),

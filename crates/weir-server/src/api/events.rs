@@ -8,13 +8,14 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use serde_json::json;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use weir_host::{AllEvent, Cursor, Format, ListSessions, SessionInfo, Watch, WatchAll, WatchQuery};
 
 use super::errors::session_id;
 use super::sse::{self, Holder};
-use super::types::{EventFormat, EventParams};
+use super::types::{
+    ByeEvent, EventFormat, EventParams, HeartbeatEvent, HelloEvent, RemovedEvent, ResumeKind, SessionsEvent,
+};
 use crate::auth::Principal;
 use crate::clock;
 use crate::extract::{Path, Query};
@@ -97,7 +98,7 @@ impl Follower {
             biased;
             reason = self.holder.ended() => {
                 self.is_over = true;
-                sse::event("bye", &json!({"reason": reason}))
+                sse::event("bye", &ByeEvent { reason })
             }
             frame = self.watch.next() => {
                 let frame = frame?;
@@ -128,13 +129,13 @@ pub(crate) async fn all(
         None => newest(&app).await?,
     };
     let heartbeat = app.settings().heartbeat;
-    let hello = json!({
-        "resume": "fresh",
-        "epoch": app.host().epoch(),
-        "seq": 0,
-        "heartbeat_ms": u64::try_from(heartbeat.as_millis()).unwrap_or(u64::MAX),
-    });
-    let first = vec![sse::event("sessions", &json!({"sessions": sessions})), sse::event("hello", &hello)];
+    let hello = HelloEvent {
+        resume: ResumeKind::Fresh,
+        epoch: app.host().epoch().to_owned(),
+        seq: 0,
+        heartbeat_ms: u64::try_from(heartbeat.as_millis()).unwrap_or(u64::MAX),
+    };
+    let first = vec![sse::event("sessions", &SessionsEvent { sessions }), sse::event("hello", &hello)];
     let mut beats = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let observer = Observer { app, who, watch, holder, first, beats, is_over: false, _slot: slot };
@@ -180,22 +181,24 @@ impl Observer {
                 reason = self.holder.ended() => return self.bye(reason),
                 _ = phases.wait_for(|phase| *phase == Phase::Closing) => return self.bye("shutdown"),
                 event = self.watch.next() => event,
-                _ = self.beats.tick() => return sse::event("heartbeat", &json!({"at": clock::now()})),
+                _ = self.beats.tick() => return sse::event("heartbeat", &HeartbeatEvent { at: clock::now() }),
             };
             self.beats.reset();
             match event {
                 None => return self.bye("shutdown"),
-                Some(AllEvent::Session(info)) if self.who.may_see(&info.id) => return sse::event("session", &info),
+                Some(AllEvent::Session(info)) if self.who.may_see(&info.id) => {
+                    return sse::event("session", &info);
+                }
                 Some(AllEvent::Removed { id }) if self.who.may_see(&id) => {
-                    return sse::event("removed", &json!({"id": id}));
+                    return sse::event("removed", &RemovedEvent { id });
                 }
                 Some(_) => {}
             }
         }
     }
 
-    fn bye(&mut self, reason: &str) -> Bytes {
+    fn bye(&mut self, reason: &'static str) -> Bytes {
         self.is_over = true;
-        sse::event("bye", &json!({"reason": reason}))
+        sse::event("bye", &ByeEvent { reason })
     }
 }

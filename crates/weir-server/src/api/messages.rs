@@ -14,7 +14,7 @@ use super::types::{CancelledMessage, MessageList, MessageParams, SendMessage};
 use crate::auth::Principal;
 use crate::extract::{Json, Path, Query};
 use crate::guard::Audited;
-use crate::problem::Problem;
+use crate::problem::{Details, Problem};
 use crate::state::App;
 
 /// Sends a message. It is in the log when this is answered; sent twice under one `client_id` it is one message.
@@ -32,12 +32,8 @@ pub(crate) async fn send(
         let detail = "client_id must have 1 to 200 bytes; a random one for each message is right";
         return Err(Problem::unprocessable("client_id", detail));
     }
-    let message = NewMessage {
-        client_id: Some(body.client_id),
-        text: body.text,
-        images: body.images,
-        mode: body.mode,
-    };
+    let message =
+        NewMessage { client_id: Some(body.client_id), text: body.text, images: body.images, mode: body.mode };
     let accepted = app.host().send(&id, message, &Actor::new(&who.name)).await?;
     if who.budget_left_usd.is_some() && !accepted.duplicate {
         charge_later(&app, &who, id, accepted.message_id.clone());
@@ -89,7 +85,7 @@ fn state_named(word: &str) -> Result<MessageState, Problem> {
     params(("id" = String, Path, description = "The session."), ("message_id" = String, Path, description = "The message.")),
     responses(
         (status = 200, description = "It was taken back.", body = CancelledMessage),
-        (status = 409, description = "It is too late.", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It is too late.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn cancel(
     State(app): State<App>,

@@ -9,12 +9,12 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 
-use super::{asks, control, events, health, history, messages, sessions, tokens};
+use super::{asks, control, events, health, history, messages, sessions, tokens, types};
 use crate::auth::Role;
 use crate::docs;
 use crate::guard::{authenticate, check_origin, observe, patience, require};
 use crate::page;
-use crate::problem::Problem;
+use crate::problem::{Details, Problem};
 use crate::state::App;
 
 /// The whole server as a service.
@@ -58,9 +58,7 @@ fn api(app: &App) -> Router<App> {
     let streams = Router::new()
         .route("/v1/events", get(events::all))
         .route("/v1/sessions/{id}/events", get(events::session));
-    let in_time = |routes: Router<App>| {
-        routes.layer(middleware::from_fn_with_state(limits.time, patience))
-    };
+    let in_time = |routes: Router<App>| routes.layer(middleware::from_fn_with_state(limits.time, patience));
     let viewer = streams.merge(in_time(viewer().layer(CompressionLayer::new())));
     let stop = Router::new()
         .route("/v1/sessions/{id}/stop", post(control::stop))
@@ -68,9 +66,8 @@ fn api(app: &App) -> Router<App> {
     let send = Router::new()
         .route("/v1/sessions/{id}/messages", post(messages::send))
         .layer(DefaultBodyLimit::max(limits.message_bytes));
-    let for_role = |role: Role, routes: Router<App>| {
-        routes.route_layer(middleware::from_fn_with_state(role, require))
-    };
+    let for_role =
+        |role: Role, routes: Router<App>| routes.route_layer(middleware::from_fn_with_state(role, require));
     for_role(Role::Viewer, viewer)
         .merge(for_role(Role::Approver, stop.merge(in_time(approver()))))
         .merge(for_role(Role::Driver, in_time(driver().merge(send))))
@@ -128,10 +125,12 @@ async fn wrong_method(method: Method, uri: Uri) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the layer gives it away")]
 fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text = cause.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| cause.downcast_ref::<&str>().copied());
-    Problem::internal(&format_args!("a handler panicked: {}", text.unwrap_or("without a word"))).into_response()
+    Problem::internal(&format_args!("a handler panicked: {}", text.unwrap_or("without a word")))
+        .into_response()
 }
 
 /// Everything that [`document`] describes.
@@ -153,11 +152,15 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         health::healthz, health::readyz, health::metrics,
     ),
     components(schemas(
-        Problem,
-        weir_host::MessageInfo,
-        weir_transcript::View,
-        weir_transcript::Change<'static>,
+        Details,
         weir_transcript::AgentEvent,
+        types::HelloEvent,
+        types::SnapshotEvent,
+        types::ChangesEvent,
+        types::HeartbeatEvent,
+        types::ByeEvent,
+        types::SessionsEvent,
+        types::RemovedEvent,
     )),
     tags(
         (name = "sessions", description = "Conversations"),

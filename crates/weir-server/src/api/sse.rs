@@ -111,7 +111,10 @@ mod tests {
     #[test]
     fn events_on_the_wire() {
         assert_eq!(write("a", None, b"{}"), "event: a\ndata: {}\n\n");
-        assert_eq!(write("line", Some("e:7"), b"x\ry\nz"), "id: e:7\nevent: line\ndata: x\ndata: y\ndata: z\n\n");
+        assert_eq!(
+            write("line", Some("e:7"), b"x\ry\nz"),
+            "id: e:7\nevent: line\ndata: x\ndata: y\ndata: z\n\n"
+        );
         assert_eq!(write("line", None, b""), "event: line\ndata: \n\n");
     }
 }

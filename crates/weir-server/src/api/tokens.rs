@@ -7,9 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
-use super::types::{
-    AuditPage, AuditParams, CreateToken, CreatedToken, Me, Share, ShareSession, TokenList,
-};
+use super::types::{AuditPage, AuditParams, CreateToken, CreatedToken, Me, Share, ShareSession, TokenList};
 use crate::auth::{NewToken, Principal, Role, TokenInfo};
 use crate::clock;
 use crate::extract::{Json, OptionalJson, Path, Query};
@@ -26,7 +24,7 @@ const MOST: usize = 1000;
 pub(crate) async fn me(State(app): State<App>, Extension(who): Extension<Principal>) -> Answer<Me> {
     let settings = app.settings();
     // Who sees one session only need not know where others work.
-    let roots = settings.roots.iter().filter(|_| who.session.is_none());
+    let roots = if who.session.is_none() { settings.roots.as_slice() } else { &[] };
     answer::ok(Me {
         name: who.name,
         role: who.role,
@@ -34,7 +32,7 @@ pub(crate) async fn me(State(app): State<App>, Extension(who): Extension<Princip
         expires_at: who.expires_at,
         budget_left_usd: who.budget_left_usd,
         version: env!("CARGO_PKG_VERSION"),
-        roots: roots.map(|root| root.display().to_string()).collect(),
+        roots: roots.iter().map(|root| root.display().to_string()).collect(),
         permission_modes: settings.permission_modes.clone(),
         models: settings.models.clone(),
         demo: settings.demo,
@@ -92,7 +90,13 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     check(&body)?;
     if let Some(session) = &body.session {
-        app.host().info(&session_id(session)?).await?;
+        let is_there = match session_id(session) {
+            Ok(id) => app.host().info(&id).await.is_ok(),
+            Err(_) => false,
+        };
+        if !is_there {
+            return Err(Problem::unprocessable("token", "there is no such session"));
+        }
     }
     let new = NewToken {
         name: body.name,
@@ -144,10 +148,7 @@ pub(crate) async fn revoke(State(app): State<App>, Path(token): Path<String>) ->
 /// Who did what, the newest first.
 #[utoipa::path(get, path = "/v1/audit", tag = "tokens", params(AuditParams),
     responses((status = 200, description = "A page of it.", body = AuditPage)))]
-pub(crate) async fn audit(
-    State(app): State<App>,
-    Query(params): Query<AuditParams>,
-) -> Answer<AuditPage> {
+pub(crate) async fn audit(State(app): State<App>, Query(params): Query<AuditParams>) -> Answer<AuditPage> {
     let limit = params.limit.unwrap_or(100);
     if !(1..=MOST).contains(&limit) {
         return Err(Problem::bad_request("limit", format!("limit must be 1 to {MOST}")));

@@ -185,7 +185,7 @@ mod tests {
         let kept = std::fs::read_to_string(folder.path().join("tokens.json")).unwrap();
         assert!(!kept.contains(secret.reveal()));
         let other = Tokens::open(folder.path().join("tokens.json")).unwrap();
-        assert_eq!(other.revoke(|one| one.id == token.id).unwrap(), [token.clone()]);
+        assert_eq!(other.revoke(|one| one.id == token.id).unwrap().len(), 1);
         assert_eq!(tokens.authenticate(secret.reveal(), 2), None, "revoked by another process");
         assert_eq!(tokens.standing(&token.id, 2), Standing::Revoked);
     }

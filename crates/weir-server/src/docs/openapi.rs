@@ -24,10 +24,21 @@ pub fn openapi(base_path: &str) -> String {
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
     for item in paths.into_iter().flat_map(Map::values_mut) {
         for operation in item.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            name(operation);
             common_problems(operation);
         }
     }
     serde_json::to_string_pretty(&document).unwrap_or_default()
+}
+
+/// The text at a place; empty where there is none.
+pub(super) fn text<'v>(value: &'v Value, place: &str) -> &'v str {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The list at a place; empty where there is none.
+pub(super) fn list<'v>(value: &'v Value, place: &str) -> &'v [Value] {
+    value.pointer(place).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn insert(object: &mut Value, name: &str, value: Value) {
@@ -36,10 +47,20 @@ fn insert(object: &mut Value, name: &str, value: Value) {
     }
 }
 
+/// Handlers are named within their family; operations need names of their own.
+fn name(operation: &mut Value) {
+    let name = text(operation, "/operationId");
+    let family = text(operation, "/tags/0");
+    let name = json!(format!("{family}_{name}"));
+    insert(operation, "operationId", name);
+}
+
 /// Adds what can go wrong with every operation.
 fn common_problems(operation: &mut Value) {
     let is_open = operation.get("security").is_some_and(|security| *security == json!([{}]));
-    let has_path = operation["parameters"].as_array().is_some_and(|all| all.iter().any(|one| one["in"] == "path"));
+    let takes =
+        |place: &str| list(operation, "/parameters").iter().any(|parameter| text(parameter, "/in") == place);
+    let (has_path, has_query) = (takes("path"), takes("query"));
     let has_body = operation.get("requestBody").is_some();
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     let mut add = |status: &str, description: &str| {
@@ -58,6 +79,9 @@ fn common_problems(operation: &mut Value) {
     add("401", "The token is missing or no good.");
     add("429", "Too many requests.");
     add("503", "Too busy, or about to end.");
+    if has_query {
+        add("422", "A value in the query cannot be used.");
+    }
     if has_path {
         add("404", "There is no such thing, or it is not for this token to see.");
         add("409", "It does not fit to how things are.");

@@ -8,4 +8,4 @@ mod outer;
 
 pub(crate) use access::{Audited, authenticate, require};
 pub use origin::{Asked, Places, Refusal, judge};
-pub(crate) use outer::{Peer, RequestId, check_origin, observe, patience};
+pub(crate) use outer::{Peer, check_origin, observe, patience};

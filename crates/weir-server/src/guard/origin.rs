@@ -222,6 +222,9 @@ mod tests {
         };
         assert_eq!(judge(&places(), &link), Err(Refusal::Origin));
         assert_eq!(judge(&places(), &Asked { is_page: true, ..link }), Ok(()));
-        assert_eq!(judge(&places(), &Asked { is_page: true, only_reads: false, ..link }), Err(Refusal::Origin));
+        assert_eq!(
+            judge(&places(), &Asked { is_page: true, only_reads: false, ..link }),
+            Err(Refusal::Origin)
+        );
     }
 }

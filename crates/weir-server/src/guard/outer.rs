@@ -100,7 +100,8 @@ fn check(app: &App, method: &Method, uri: &Uri, headers: &HeaderMap, is_page: bo
 }
 
 fn foreign() -> Problem {
-    let detail = "a page of another origin may not use this server; behind a proxy, start it with --public-url";
+    let detail =
+        "a page of another origin may not use this server; behind a proxy, start it with --public-url";
     Problem::forbidden("origin", detail)
 }
 
@@ -108,7 +109,8 @@ fn foreign() -> Problem {
 fn no_token_in(query: &str) -> Result<(), Problem> {
     let is_token = |pair: &str| {
         let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
-        ["token", "access_token", "auth", "authorization", "api_key", "key", "bearer"].contains(&name.as_str())
+        ["token", "access_token", "auth", "authorization", "api_key", "key", "bearer"]
+            .contains(&name.as_str())
             || pair.contains("weir_")
     };
     if query.split('&').any(is_token) {

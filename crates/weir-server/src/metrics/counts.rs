@@ -34,7 +34,9 @@ impl Metrics {
     /// A request was answered. Routes are those of the router, so that nobody can make up new ones.
     pub(crate) fn answered(&self, method: &Method, route: Option<&str>, status: StatusCode, took: Duration) {
         let method = match *method {
-            Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::PATCH | Method::DELETE => method.as_str(),
+            Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
+                method.as_str()
+            }
             _ => "other",
         };
         let key = (method.to_owned(), route.unwrap_or("other").to_owned(), status.as_u16());
@@ -86,6 +88,10 @@ impl Metrics {
         text.counter("weir_http_wrong_tokens_total", "Wrong tokens.", of(&self.refused_logins));
         text.counter("weir_sse_events_total", "Events sent on streams.", of(&self.events));
         text.counter("weir_sse_bytes_total", "Bytes sent on streams.", of(&self.event_bytes));
-        text.counter("weir_sse_lagged_total", "Streams closed because their reader was too slow.", of(&self.lagged));
+        text.counter(
+            "weir_sse_lagged_total",
+            "Streams closed because their reader was too slow.",
+            of(&self.lagged),
+        );
     }
 }

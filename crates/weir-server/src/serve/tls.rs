@@ -70,8 +70,8 @@ impl Certificate {
             return Err(fault(&chain_file, "there is no certificate in it".to_owned()));
         };
         let fingerprint = fingerprint(first);
-        let key = PrivateKeyDer::from_pem_file(&key_file)
-            .map_err(|error| fault(&key_file, error.to_string()))?;
+        let key =
+            PrivateKeyDer::from_pem_file(&key_file).map_err(|error| fault(&key_file, error.to_string()))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
