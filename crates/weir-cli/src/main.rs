@@ -3,7 +3,9 @@
 mod ask;
 mod chat;
 mod conversation;
+mod demo;
 mod doctor;
+mod engine;
 mod events;
 mod exit;
 mod explain;
@@ -13,8 +15,10 @@ mod replay;
 mod run;
 mod runtime;
 mod screen;
+mod serve;
 mod sessions;
 mod signals;
+mod token;
 mod transcripts;
 
 use std::path::PathBuf;
@@ -47,6 +51,9 @@ fn main() -> ExitCode {
         opts::Command::Sessions(opts) => {
             sessions::Settings::resolve(opts).and_then(|settings| sessions::run(&settings))
         }
+        opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
+        opts::Command::Demo(opts) => demo::run(*opts),
+        opts::Command::Token(opts) => token::run(opts),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)
