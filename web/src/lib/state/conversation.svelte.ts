@@ -1,6 +1,6 @@
 // One conversation as this page knows it: the server's bounded view, older entries that were paged in, and the link.
 //
-// Changes are applied as they come and shown once a frame. Components read through getters that depend on a version,
+// Changes are applied as they come and shown a few times a second. Components read through getters that depend on a version,
 // so a piece of text costs one comparison for each row on the screen and a repaint of one.
 
 import { SvelteSet } from "svelte/reactivity";
@@ -14,6 +14,8 @@ import type { Agent, Change, Entry, Request, Turn, View } from "../view/types.ts
 
 /** Entries in a page of older ones. */
 const PAGE = 200;
+/** Text that grows is drawn this often at the most: fluent to the eye, and the rest of the time is the reader's. */
+const PAUSE_MS = 50;
 /** Changes that alter which rows there are, not only what is in one. */
 const STRUCTURAL = new Set<Change["change"]>([
   "entry_added", "entry_replaced", "turn_added", "turn_replaced", "agent", "dropped", "block_ended",
@@ -48,6 +50,7 @@ export class Conversation {
   #view: View = emptyView();
   #older: Entry[] = [];
   #stale = false;
+  #shown = 0;
   #frame: number | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -218,8 +221,17 @@ export class Conversation {
   #schedule(): void {
     if (this.#frame !== null || this.#timer !== null) return;
     // A hidden page gets no frames, and still has to keep its title and its notifications true.
-    if (document.hidden) this.#timer = setTimeout(() => this.#show(), 250);
-    else this.#frame = requestAnimationFrame(() => this.#show());
+    if (document.hidden) {
+      this.#timer = setTimeout(() => this.#show(), 250);
+      return;
+    }
+    const wait = this.#shown + PAUSE_MS - performance.now();
+    const frame = () => {
+      this.#timer = null;
+      this.#frame = requestAnimationFrame(() => this.#show());
+    };
+    if (wait <= 0) frame();
+    else this.#timer = setTimeout(frame, wait);
   }
 
   #show(): void {
@@ -227,6 +239,7 @@ export class Conversation {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#frame = null;
     this.#timer = null;
+    this.#shown = performance.now();
     if (this.#stale) {
       this.#stale = false;
       const ended = new Set(this.#view.turns.filter((turn) => turn.state !== "running").map((turn) => turn.id));
