@@ -34,7 +34,8 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJ
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         if request.headers().contains_key(header::CONTENT_TYPE) {
-            return Json::from_request(request, state).await.map(|Json(value)| Self(value));
+            let body: Json<Option<T>> = Json::from_request(request, state).await?;
+            return Ok(Self(body.0.unwrap_or_default()));
         }
         if body(request, state).await?.is_empty() {
             return Ok(Self(T::default()));
