@@ -165,6 +165,10 @@ export type Behavior = "allow" | "deny";
 
 export type BlockState = "streaming" | "complete" | "aborted";
 
+export type ByeEvent = {
+  reason: string;
+};
+
 export type CancelledMessage = {
   message_id: string;
   state: MessageState;
@@ -241,6 +245,11 @@ export type Change = (Session & {
 export type ChangeSession = {
   archived?: boolean | null;
   name?: string | null;
+};
+
+export type ChangesEvent = {
+  changes: Array<Change>;
+  seq: number;
 };
 
 export type Choice = string | Array<string>;
@@ -348,6 +357,17 @@ export type ForkSession = {
 
 export type Health = {
   status: string;
+};
+
+export type HeartbeatEvent = {
+  at: number;
+};
+
+export type HelloEvent = {
+  epoch: string;
+  heartbeat_ms: number;
+  resume: ResumeKind;
+  seq: number;
 };
 
 export type HookRun = {
@@ -519,6 +539,10 @@ export type RateLimit = {
   utilization?: number | null;
 };
 
+export type RemovedEvent = {
+  id: string;
+};
+
 export type Request = {
   entry: EntryId;
   id: RequestId;
@@ -570,6 +594,8 @@ export type RequestState = {
 } | {
   state: "settled";
 };
+
+export type ResumeKind = "fresh" | "ok" | "gap";
 
 export type ResumeReport = {
   message_id?: string | null;
@@ -635,6 +661,10 @@ export type SessionPage = {
 
 export type SessionStatus = "idle" | "starting" | "running" | "waiting" | "stopping" | "failed" | "interrupted";
 
+export type SessionsEvent = {
+  sessions: Array<SessionInfo>;
+};
+
 export type SetModel = {
   model: string | null;
 };
@@ -651,6 +681,13 @@ export type Share = {
 
 export type ShareSession = {
   expires_in_s?: number | null;
+};
+
+export type SnapshotEvent = {
+  messages: Array<MessageInfo>;
+  seq: number;
+  session: SessionInfo;
+  view: View;
 };
 
 export type Status = {
