@@ -20,13 +20,14 @@ use crate::state::App;
 /// The whole server as a service.
 pub fn app(app: App) -> Router {
     let base = app.settings().base_path.clone();
+    let page = get(page::file).layer(CompressionLayer::new());
     let routes = api(&app).merge(open(&app));
     let routes = if base.is_empty() {
-        routes
+        routes.route("/", page)
     } else {
-        let to_page = format!("{base}/");
-        let redirect = get(|| async move { Redirect::permanent(&to_page) });
-        Router::new().nest(&base, routes).route(&base, redirect)
+        let with_slash = format!("{base}/");
+        let routes = Router::new().nest(&base, routes).route(&with_slash, page);
+        routes.route(&base, get(|| async move { Redirect::permanent(&with_slash) }))
     };
     routes
         .fallback(nothing)
@@ -40,7 +41,6 @@ pub fn app(app: App) -> Router {
 /// What everybody may see.
 fn open(app: &App) -> Router<App> {
     let pages = Router::new()
-        .route("/", get(page::file))
         .route("/{*file}", get(page::file))
         .route("/docs", get(docs::page))
         .route("/openapi.json", get(docs::json))

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -19,13 +20,22 @@ use crate::state::App;
 #[derive(Debug, Clone)]
 pub(crate) struct Audited(pub(crate) String);
 
+/// The variable parts of the path, if they are text.
+type Params = Result<RawPathParams, RawPathParamsRejection>;
+
+/// What is not even text names nothing.
+fn unreadable() -> Response {
+    Problem::not_found("there is nothing under this address").into_response()
+}
+
 /// Finds out who it is, and writes down whatever changes something.
 pub(crate) async fn authenticate(
     State(app): State<App>,
-    params: RawPathParams,
+    params: Params,
     mut request: Request,
     next: Next,
 ) -> Response {
+    let Ok(params) = params else { return unreadable() };
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let session = session_in(&params);
     let mut entry = entry(&request, session, peer);
@@ -114,10 +124,11 @@ fn identify(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Prin
 /// Lets pass who has the role, and whom the session in the path concerns.
 pub(crate) async fn require(
     State(role): State<Role>,
-    params: RawPathParams,
+    params: Params,
     request: Request,
     next: Next,
 ) -> Response {
+    let Ok(params) = params else { return unreadable() };
     let Some(principal) = request.extensions().get::<Principal>() else {
         return Problem::internal(&"a route has no authentication").into_response();
     };

@@ -1,7 +1,7 @@
 //! The page: its files are part of the program, as `make web` made them.
 
-use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::extract::{OriginalUri, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use rust_embed::RustEmbed;
 
@@ -19,7 +19,7 @@ struct Files;
 const NOT_BUILT: &str = include_str!("not_built.html");
 
 /// One of the page's files. It is the same for everybody, so nobody has to say who they are.
-pub(crate) async fn file(State(app): State<App>, uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn file(State(app): State<App>, uri: OriginalUri, headers: HeaderMap) -> Response {
     let path = uri.path().strip_prefix(app.settings().base_path.as_str()).unwrap_or_default();
     let path = match path.trim_start_matches('/') {
         "" => "index.html",

@@ -42,7 +42,7 @@ async fn bodies_that_cannot_be_read() {
         send("application/x-www-form-urlencoded", "cwd=/".to_owned()).await.problem(415),
         "media_type"
     );
-    for text in ["", "{", "nonsense", "{}{}", "{\"cwd\": \"a\"} x", "\u{0}"] {
+    for text in ["", "{", "nonsense", "{\"cwd\": \"a\"} x", "\u{0}"] {
         assert_eq!(send("application/json", text.to_owned()).await.problem(400), "json_syntax", "{text:?}");
     }
     let answer = send("application/json", json!({"cwd": 7}).to_string()).await;
