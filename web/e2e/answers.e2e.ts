@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { conversation, linkTo, screenshot, send, violations } from "./browser.ts";
+import { conversation, linkTo, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -24,7 +24,7 @@ describe("a permission", () => {
     await screenshot(page, "permission");
     await conversation(page).focus();
     await page.keyboard.press("a");
-    await conversation(page).getByText("It is there.").waitFor();
+    await said(page, "It is there.").waitFor();
     expect(readFileSync(join(server.root, "a.txt"), "utf8")).toBe("original\n");
     await card.waitFor({ state: "detached" });
   });
@@ -38,7 +38,7 @@ describe("a permission", () => {
     await card.getByRole("button", { name: "Deny" }).click();
     await card.getByLabel(/What should it do instead/).fill("Use another file.");
     await card.getByRole("button", { name: "Deny" }).click();
-    await conversation(page).getByText("Then not.").waitFor();
+    await said(page, "Then not.").waitFor();
     expect(existsSync(join(server.root, "b.txt"))).toBe(false);
     await conversation(page).getByText(/^denied/).waitFor();
     await conversation(page).getByRole("button", { name: /echo original > b.txt/ }).click();
@@ -54,7 +54,7 @@ describe("a permission", () => {
     await card.getByRole("button", { name: "Edit" }).click();
     await card.getByLabel("Command").fill("echo edited > c.txt");
     await card.getByRole("button", { name: "Allow as edited" }).click();
-    await conversation(page).getByText("Edited.").waitFor();
+    await said(page, "Edited.").waitFor();
     expect(readFileSync(join(server.root, "c.txt"), "utf8")).toBe("edited\n");
   });
 
@@ -64,9 +64,9 @@ describe("a permission", () => {
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ tool: "Write", input: { file_path: join(server.root, "d.txt"), content: "1" } }, { text: "Once." }));
     await page.getByRole("button", { name: /this session/ }).click();
-    await conversation(page).getByText("Once.").waitFor();
+    await said(page, "Once.").waitFor();
     await send(page, script({ tool: "Write", input: { file_path: join(server.root, "e.txt"), content: "2" } }, { text: "Twice." }));
-    await conversation(page).getByText("Twice.").waitFor();
+    await said(page, "Twice.").waitFor();
     expect(readFileSync(join(server.root, "e.txt"), "utf8")).toBe("2");
   });
 
@@ -83,13 +83,13 @@ describe("a permission", () => {
     await hers?.getByRole("button", { name: "Allow once" }).click();
     await anna.getByText("Bash: answered by berta.").waitFor();
     await mine?.waitFor({ state: "detached" });
-    await conversation(anna).getByText("Decided.").waitFor();
+    await said(anna, "Decided.").waitFor();
     // Both at once: one of them is told that the other was first.
     await send(anna, script(write("g.txt"), { text: "Decided again." }));
     const both = [berta, anna].map((page) => page.getByRole("group", { name: "Permission for Bash" }).getByRole("button", { name: "Allow once" }));
     for (const button of both) await button.waitFor();
     await Promise.all(both.map((button) => button.click({ force: true }).catch(() => undefined)));
-    await conversation(anna).getByText("Decided again.").waitFor();
+    await said(anna, "Decided again.").waitFor();
     await until("one of them is told", async () => {
       const told = await Promise.all([anna, berta].map((page) => page.getByText(/answered by/i).count()));
       return told.some((count) => count > 0);
@@ -113,7 +113,7 @@ describe("a permission", () => {
     }
     await until("all are answered", async () => {
       if ((await cards.count()) > 0) await cards.first().getByRole("button", { name: "Allow once" }).click({ timeout: 1000 }).catch(() => undefined);
-      return (await conversation(page).getByText("Both.").count()) > 0;
+      return (await said(page, "Both.").count()) > 0;
     });
     expect(existsSync(join(server.root, "h.txt")) && existsSync(join(server.root, "i.txt"))).toBe(true);
   });
@@ -142,7 +142,7 @@ describe("a question", () => {
     await card.getByLabel("Other", { exact: true }).nth(1).check();
     await card.getByLabel(/Other answer/).fill("Quince");
     await answer.click();
-    await conversation(page).getByText("Thank you.").waitFor();
+    await said(page, "Thank you.").waitFor();
     await conversation(page).getByRole("button", { name: /^Asked/ }).click();
     await conversation(page).locator(".chosen", { hasText: "Blue" }).waitFor();
     await conversation(page).locator(".chosen", { hasText: "Pear" }).waitFor();
@@ -160,6 +160,6 @@ describe("a plan", () => {
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "plan");
     await card.getByRole("button", { name: /Approve, ask/ }).click();
-    await conversation(page).getByText("On it.").waitFor();
+    await said(page, "On it.").waitFor();
   });
 });

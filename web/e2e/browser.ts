@@ -40,7 +40,7 @@ export class Visitors {
     const context = await this.#browser.newContext({ viewport: DESKTOP, ...options });
     this.#contexts.push(context);
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(Number(process.env["WEIR_PATIENCE"] ?? 30_000));
     page.on("console", (message) => {
       // What the browser itself says about a server that is away is no fault of the page.
       if (message.type() === "error" && !/Failed to load resource|net::ERR_/.test(message.text())) this.#faults.push(message.text());
@@ -52,6 +52,12 @@ export class Visitors {
     });
     await page.goto(address);
     return page;
+  }
+
+  /** Keeps what was to be seen when a test failed. */
+  async picture(name: string): Promise<void> {
+    const pages = this.#contexts.flatMap((context) => context.pages());
+    for (const [at, page] of pages.entries()) await screenshot(page, `failed-${name.replace(/\W+/g, "-")}-${at}`).catch(() => undefined);
   }
 
   /** Ends what the test opened, and says what went wrong on the way. */
@@ -100,4 +106,9 @@ export async function send(page: Page, text: string): Promise<void> {
 /** The text of all rows that are in the document. */
 export function conversation(page: Page) {
   return page.getByRole("log", { name: "Conversation" });
+}
+
+/** What the agent said; the prompt, which holds the script, is not searched. */
+export function said(page: Page, text: string | RegExp) {
+  return conversation(page).locator(".said").getByText(text);
 }

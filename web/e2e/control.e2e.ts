@@ -1,7 +1,7 @@
 // Interrupting, stopping, queueing and steering: what the page says is what is.
 
 import { describe, expect, it } from "vitest";
-import { composer, conversation, linkTo, screenshot, send, violations } from "./browser.ts";
+import { composer, conversation, linkTo, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -15,7 +15,7 @@ describe("a running turn", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, slow);
-    await conversation(page).getByText("word9").first().waitFor();
+    await said(page, "word9").first().waitFor();
     await page.getByRole("button", { name: "Interrupt" }).click();
     await conversation(page).getByText("Interrupted").first().waitFor();
     await until("it is idle and alive", async () => {
@@ -23,8 +23,8 @@ describe("a running turn", () => {
       return info.status !== "running" && info.has_process;
     });
     await send(page, script({ text: "Still here." }));
-    await conversation(page).getByText("Still here.").waitFor();
-    expect(await conversation(page).getByText("word599").count()).toBe(0);
+    await said(page, "Still here.").waitFor();
+    expect(await said(page, "word599").count()).toBe(0);
   });
 
   it("is stopped, and stopped means that no process is left", async () => {
@@ -32,13 +32,13 @@ describe("a running turn", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, slow);
-    await conversation(page).getByText("word9").first().waitFor();
+    await said(page, "word9").first().waitFor();
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByText("Stopped: no process is left.").waitFor();
     expect((await server.info(id)).has_process).toBe(false);
     await until("the lamp says so", async () => /stopped|failed|interrupted/.test(await page.locator("[data-agent]").innerText()));
     await send(page, script({ text: "Started again." }));
-    await conversation(page).getByText("Started again.").waitFor();
+    await said(page, "Started again.").waitFor();
   });
 
   it("takes messages that wait, that steer, and that are taken back", async () => {
@@ -46,7 +46,7 @@ describe("a running turn", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: words(60), wdelay: 0.1 }));
-    await conversation(page).getByText("word5").first().waitFor();
+    await said(page, "word5").first().waitFor();
     await send(page, script({ text: "The second answer." }));
     await send(page, "Never mind this one");
     const waiting = page.getByRole("list", { name: "Messages that wait" });
@@ -58,7 +58,7 @@ describe("a running turn", () => {
     await composer(page).fill("Steer a little");
     await composer(page).press("Control+Enter");
     await conversation(page).getByText("Steer a little").waitFor();
-    await conversation(page).getByText("The second answer.").waitFor();
+    await said(page, "The second answer.").waitFor();
     const messages = await server.api<{ messages: { text: string; state: string }[] }>("GET", `v1/sessions/${id}/messages`);
     expect(messages.messages.find((message) => message.text === "Never mind this one")?.state).toBe("cancelled");
   });
@@ -74,7 +74,7 @@ describe("sub-agents", () => {
       input: { description: `Look at ${name}`, subagent_type: "general-purpose", prompt: script({ tool: "Bash", input: { command: `echo from ${name}`, description: "say" } }, { text: `${name} is fine.` }) },
     });
     await send(page, script({ tools: [agent("north"), agent("south")] }, { text: "Both have reported." }));
-    await conversation(page).getByText("Both have reported.").waitFor();
+    await said(page, "Both have reported.").waitFor();
     for (const name of ["north", "south"]) {
       const group = conversation(page).locator(".agent", { hasText: `Look at ${name}` });
       await group.getByRole("button", { name: new RegExp(`Look at ${name}`) }).click();
@@ -97,7 +97,7 @@ describe("sub-agents", () => {
       { tool: "Task", input: { description: "Sleep a little", subagent_type: "general-purpose", run_in_background: true, prompt } },
       { text: "It sleeps in the background." },
     ));
-    await conversation(page).getByText("It sleeps in the background.").waitFor();
+    await said(page, "It sleeps in the background.").waitFor();
     const group = conversation(page).locator(".agent", { hasText: "Sleep a little" });
     await group.getByText("in the background").first().waitFor();
     await page.getByRole("tab", { name: /Agents/ }).click();

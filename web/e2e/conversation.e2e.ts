@@ -1,7 +1,7 @@
 // From the first visit to a conversation, its tools and what they changed.
 
 import { describe, expect, it } from "vitest";
-import { composer, conversation, linkTo, screenshot, send, violations } from "./browser.ts";
+import { composer, conversation, linkTo, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -19,13 +19,13 @@ describe("a first visit", () => {
     await page.getByLabel("First message").fill(script({ text: "Hello from the **other** side." }));
     await page.getByLabel("Name").fill("First steps");
     await page.getByRole("button", { name: "Start" }).click();
-    await conversation(page).getByText("Hello from the other side.").waitFor();
+    await said(page, "Hello from the other side.").waitFor();
     await page.getByRole("heading", { name: "First steps" }).waitFor();
     expect(await conversation(page).locator("strong").innerText()).toBe("other");
     await until("the title names the session", async () => (await page.title()).includes("First steps"));
     // The token is kept: coming back needs no link.
     await page.goto(server.url);
-    await conversation(page).getByText("Hello from the other side.").waitFor();
+    await said(page, "Hello from the other side.").waitFor();
     await screenshot(page, "first-visit");
   });
 
@@ -46,7 +46,7 @@ describe("a first visit", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: "Below a path." }));
-    await conversation(page).getByText("Below a path.").waitFor();
+    await said(page, "Below a path.").waitFor();
     expect(new URL(page.url()).pathname).toBe("/deep/weir/");
   });
 });
@@ -57,13 +57,13 @@ describe("a conversation", () => {
     const { id } = await server.session({ permission_mode: "acceptEdits", allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script(
-      { thinking: "Where do I begin?", text: "Some code:\n\n```rust\nfn main() { let x = 1; }\n```\n\nand a list\n\n- one\n- two" },
-      { tool: "Bash", input: { command: "printf '\\033[31mred\\033[0m plain\\n'", description: "print" } },
+      { thinking: "Where do I begin?", text: "Some code:\n\n```rust\nfn main() { let x = 1; }\n```\n\nand a list\n\n- one\n- two",
+        tool: "Bash", input: { command: "printf '\\033[31mred\\033[0m plain\\n'", description: "print" } },
       { tool: "Write", input: { file_path: `${server.root}/a.txt`, content: "one\ntwo\n" } },
       { tool: "Read", input: { file_path: `${server.root}/a.txt` } },
       { text: "All done." },
     ));
-    await conversation(page).getByText("All done.").waitFor();
+    await said(page, "All done.").waitFor();
     await server.settled(id);
     const thought = conversation(page).getByRole("button", { name: /Thought/ });
     expect(await thought.getAttribute("aria-expanded")).toBe("false");
@@ -86,12 +86,12 @@ describe("a conversation", () => {
     const { id } = await server.session({ name: `Title ${attack}`, permission_mode: "acceptEdits", allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script(
-      { text: `${attack} <script>document.title='owned'</script> [x](javascript:document.title='owned') ![y](http://192.0.2.1/z.png)` },
-      { tool: "Bash", input: { command: `printf '%s' '${attack.replaceAll("'", "")}'`, description: attack } },
+      { text: `${attack} <script>document.title='owned'</script> [x](javascript:document.title='owned') ![y](http://192.0.2.1/z.png)`,
+        tool: "Bash", input: { command: `printf '%s' '${attack.replaceAll("'", "")}'`, description: attack } },
       { tool: "Write", input: { file_path: `${server.root}/<img src=x onerror=alert(1)>.txt`, content: attack } },
       { text: "Harmless." },
     ));
-    await conversation(page).getByText("Harmless.").waitFor();
+    await said(page, "Harmless.").waitFor();
     await conversation(page).getByRole("button", { name: /^Ran/ }).click();
     await conversation(page).getByRole("button", { name: /^Wrote/ }).click();
     expect(await page.locator("img, script:not([src])").count()).toBe(0);
@@ -109,7 +109,7 @@ describe("a conversation", () => {
       { tool: "Edit", input: { file_path: file, old_string: "violets", new_string: "tulips" } },
       { text: "Changed." },
     ));
-    await conversation(page).getByText("Changed.").waitFor();
+    await said(page, "Changed.").waitFor();
     const details = page.getByRole("complementary", { name: "Details" });
     await details.getByRole("button", { name: /poem\.txt/ }).first().waitFor();
     await details.getByText("tulips").first().waitFor();
@@ -124,7 +124,7 @@ describe("a conversation", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: "Ready." }));
-    await conversation(page).getByText("Ready.").waitFor();
+    await said(page, "Ready.").waitFor();
     await composer(page).fill("Not sent yet");
     await page.reload();
     await until("the draft is back", async () => (await composer(page).inputValue()) === "Not sent yet");
@@ -149,7 +149,7 @@ describe("a conversation", () => {
     });
     await page.getByRole("img", { name: "Picture 1" }).waitFor();
     await send(page, script({ text: "I see a dot." }));
-    await conversation(page).getByText("I see a dot.").waitFor();
+    await said(page, "I see a dot.").waitFor();
     await conversation(page).getByText("1 picture").waitFor();
     expect(await page.getByRole("img", { name: "Picture 1" }).count()).toBe(0);
   });

@@ -1,7 +1,7 @@
 // The link breaks, the server dies, the reader goes away and comes back: nothing is lost and nothing comes twice.
 
 import { describe, expect, it } from "vitest";
-import { composer, conversation, linkTo, screenshot, send } from "./browser.ts";
+import { composer, conversation, linkTo, said, screenshot, send } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -14,9 +14,9 @@ describe("the link", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: words(80), wdelay: 0.05 }));
-    await conversation(page).getByText("word9 ").first().waitFor();
+    await said(page, "word9 ").first().waitFor();
     await page.reload();
-    await conversation(page).getByText("word79").waitFor();
+    await said(page, "word79").waitFor();
     await server.settled(id);
     const text = await conversation(page).locator(".said").innerText();
     expect(text.trim()).toBe(words(80));
@@ -27,10 +27,10 @@ describe("the link", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: "Before the fall." }));
-    await conversation(page).getByText("Before the fall.").waitFor();
+    await said(page, "Before the fall.").waitFor();
     await server.settled(id);
     await send(page, script({ text: words(400), wdelay: 0.05 }));
-    await conversation(page).getByText("word9 ").first().waitFor();
+    await said(page, "word9 ").first().waitFor();
     await server.kill();
     await page.getByText("The link to the server is down.").waitFor();
     await screenshot(page, "link-down");
@@ -42,8 +42,8 @@ describe("the link", () => {
     await page.getByText("A turn was running when the server was restarted.").waitFor();
     await screenshot(page, "after-restart");
     await page.getByRole("button", { name: "Resume" }).click();
-    await conversation(page).getByText("After the fall.").waitFor();
-    expect(await conversation(page).getByText("Before the fall.").count()).toBe(1);
+    await said(page, "After the fall.").waitFor();
+    expect(await said(page, "Before the fall.").count()).toBe(1);
   });
 
   it("keeps what is written offline and sends it once", async () => {
@@ -51,14 +51,14 @@ describe("the link", () => {
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: "Online." }));
-    await conversation(page).getByText("Online.").waitFor();
+    await said(page, "Online.").waitFor();
     await page.context().setOffline(true);
     const message = script({ text: "Back again." });
     await send(page, message);
     await page.getByText("kept here until the server can be reached").waitFor();
     expect(await composer(page).inputValue()).toBe("");
     await page.context().setOffline(false);
-    await conversation(page).getByText("Back again.").waitFor();
+    await said(page, "Back again.").waitFor();
     await server.settled(id);
     const { messages } = await server.api<{ messages: { text: string }[] }>("GET", `v1/sessions/${id}/messages`);
     expect(messages.filter(({ text }) => text === message)).toHaveLength(1);
@@ -70,19 +70,19 @@ describe("the link", () => {
     const other = await server.session({ name: "Private" });
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script({ text: "For your eyes." }));
-    await conversation(page).getByText("For your eyes.").waitFor();
+    await said(page, "For your eyes.").waitFor();
     await page.getByRole("button", { name: "This session" }).click();
     await page.getByRole("menuitem", { name: "Share a link to read" }).click();
     await page.getByRole("button", { name: "Make the link" }).click();
     const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
     expect(link).toContain("#token=");
     const guest = await open().visit(server, link);
-    await conversation(guest).getByText("For your eyes.").waitFor();
+    await said(guest, "For your eyes.").waitFor();
     expect(await composer(guest).count()).toBe(0);
     expect(await guest.getByText("Private").count()).toBe(0);
     expect(guest.url()).not.toContain("token");
     await send(page, script({ text: "And this, live." }));
-    await conversation(guest).getByText("And this, live.").waitFor();
+    await said(guest, "And this, live.").waitFor();
     await screenshot(guest, "shared");
     const token = new URLSearchParams(new URL(link).hash.slice(1)).get("token") ?? "";
     await expect(server.api("GET", `v1/sessions/${other.id}`, undefined, token)).rejects.toThrow(/40[34]/);
@@ -96,13 +96,13 @@ describe("the link", () => {
     await server.say(one.id, script({ text: "On the left." }));
     await server.say(two.id, script({ text: "On the right." }));
     const page = await open().visit(server, linkTo(server, one.id));
-    await conversation(page).getByText("On the left.").waitFor();
+    await said(page, "On the left.").waitFor();
     await page.getByRole("navigation", { name: "Sessions" }).getByText("Right one").click({ modifiers: ["Control"] });
-    await page.getByText("On the right.").waitFor();
-    await page.getByText("On the left.").waitFor();
+    await page.locator(".said").getByText("On the right.").waitFor();
+    await page.locator(".said").getByText("On the left.").waitFor();
     await screenshot(page, "side-by-side");
     await page.reload();
-    await page.getByText("On the right.").waitFor();
-    await page.getByText("On the left.").waitFor();
+    await page.locator(".said").getByText("On the right.").waitFor();
+    await page.locator(".said").getByText("On the left.").waitFor();
   });
 });

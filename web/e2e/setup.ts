@@ -17,7 +17,8 @@ export function stage(): Stage {
   beforeAll(async () => {
     visitors = await Visitors.launch();
   });
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === "fail") await visitors?.picture(task.name);
     const faults = (await visitors?.leave()) ?? [];
     const ended = servers;
     servers = [];

@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { conversation, linkTo, PHONE, screenshot, send, violations } from "./browser.ts";
+import { conversation, linkTo, PHONE, said, screenshot, send, violations } from "./browser.ts";
 import { script, until, type WeirServer } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -10,8 +10,8 @@ const { serve, open } = stage();
 
 async function tour(server: WeirServer, page: Page): Promise<void> {
   await send(page, script(
-    { thinking: "A little of everything.", text: "## A heading\n\nSome *text* with `code`.\n\n```ts\nconst answer: number = 42;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |" },
-    { tool: "Bash", input: { command: "printf 'one\\ntwo\\n'", description: "count" } },
+    { thinking: "A little of everything.", text: "## A heading\n\nSome *text* with `code`.\n\n```ts\nconst answer: number = 42;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+      tool: "Bash", input: { command: "printf 'one\\ntwo\\n'", description: "count" } },
     { tool: "Write", input: { file_path: `${server.root}/notes.md`, content: "# Notes\n\nOne.\n" } },
     { tool: "Bash", input: { command: "git push origin main", description: "Push" } },
     { text: "The end." },
@@ -45,7 +45,7 @@ describe("sizes and colours", () => {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     expect(wide, "the page is wider than the screen").toBe(false);
     await page.getByRole("button", { name: "Allow once" }).tap();
-    await conversation(page).getByText("The end.").waitFor();
+    await said(page, "The end.").waitFor();
   });
 
   it("are readable in the dark and in the light", async () => {
@@ -76,7 +76,7 @@ describe("sizes and colours", () => {
     await server.say(id, script({ text: "Here they come.", misbehave: { messages: 20_000 } }, { text: "That was all." }));
     await server.settled(id);
     const page = await open().visit(server, linkTo(server, id));
-    await conversation(page).getByText("That was all.").waitFor();
+    await said(page, "That was all.").waitFor();
     const rows = () => conversation(page).locator(".row").count();
     expect(await rows()).toBeLessThan(200);
     const log = conversation(page);
@@ -88,10 +88,10 @@ describe("sizes and colours", () => {
     });
     expect(await rows()).toBeLessThan(200);
     await page.getByRole("button", { name: "Jump to latest" }).click();
-    await conversation(page).getByText("That was all.").waitFor();
+    await said(page, "That was all.").waitFor();
     // At the end the end stays in sight.
     await send(page, script({ text: "And one more." }));
-    await conversation(page).getByText("And one more.").waitFor();
+    await said(page, "And one more.").waitFor();
     await screenshot(page, "20000-entries");
   });
 });

@@ -29,6 +29,13 @@ describe("the rows of a conversation", () => {
   });
 });
 
+describe("turns that overlap", () => {
+  it("end once, after their last entry", () => {
+    const { rows } = layOut([text(1, { turn: 1 }), text(2, { turn: 2 }), text(3, { turn: 1 }), text(4, { turn: 2 })], [], new Set([1, 2]));
+    expect(rows.map((row) => row.key)).toEqual(["e1", "e2", "e3", "t1", "e4", "t2"]);
+  });
+});
+
 describe("heights", () => {
   it("agree with plain sums", () => {
     const heights = new Heights();

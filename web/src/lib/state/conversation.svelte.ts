@@ -243,13 +243,8 @@ export class Conversation {
     if (this.#stale) {
       this.#stale = false;
       const ended = new Set(this.#view.turns.filter((turn) => turn.state !== "running").map((turn) => turn.id));
-      this.layout = layOut(this.#all(), this.#view.agents, ended);
+      this.layout = layOut(this.#older.length === 0 ? this.#view.entries : [...this.#older, ...this.#view.entries], this.#view.agents, ended);
     }
     this.version += 1;
-  }
-
-  *#all(): Generator<Entry> {
-    yield* this.#older;
-    yield* this.#view.entries;
   }
 }

@@ -17,24 +17,20 @@ export interface Layout {
  * Lays out entries. A sub-agent whose call is not among them (it lies further back than what is loaded) gets a row of
  * its own where it is first heard of.
  */
-export function layOut(entries: Iterable<Entry>, agents: readonly Agent[], ended: ReadonlySet<number>): Layout {
+export function layOut(entries: readonly Entry[], agents: readonly Agent[], ended: ReadonlySet<number>): Layout {
   const rows: Row[] = [];
   const children = new Map<string, number[]>();
   const calls = new Set<string>();
   const orphans = new Set<string>();
   const parents = new Map(agents.map((agent) => [agent.id, agent.parent ?? null] as const));
-  let turn: number | null = null;
-  const endTurn = (next: number | null) => {
-    if (turn !== null && turn !== next && ended.has(turn)) rows.push({ key: `t${turn}`, kind: "turn", turn });
-    turn = next;
-  };
+  const last = lastOfTurns(entries);
   for (const entry of entries) {
     if (entry.body.kind === "tool") calls.add(entry.body.id);
     const parent = entry.parent ?? null;
     if (parent === null) {
-      // What belongs to no turn (a notice, a message that waits) does not end one.
-      if (entry.turn != null) endTurn(entry.turn);
       if (isShown(entry)) rows.push({ key: `e${entry.id}`, kind: "entry", entry: entry.id });
+      const turn = entry.turn ?? null;
+      if (turn !== null && ended.has(turn) && last.get(turn) === entry.id) rows.push({ key: `t${turn}`, kind: "turn", turn });
       continue;
     }
     const list = children.get(parent);
@@ -46,8 +42,14 @@ export function layOut(entries: Iterable<Entry>, agents: readonly Agent[], ended
       rows.push({ key: `a${top}`, kind: "orphans", agent: top });
     }
   }
-  endTurn(null);
   return { rows, children };
+}
+
+/** Turns overlap: a message that waited for the next one may stand among the entries of this one. */
+function lastOfTurns(entries: readonly Entry[]): Map<number, number> {
+  const last = new Map<number, number>();
+  for (const entry of entries) if (entry.turn != null && entry.parent == null) last.set(entry.turn, entry.id);
+  return last;
 }
 
 function topOf(agent: string, calls: ReadonlySet<string>, parents: ReadonlyMap<string, string | null>): string {
@@ -63,6 +65,9 @@ function topOf(agent: string, calls: ReadonlySet<string>, parents: ReadonlyMap<s
 /** Some entries are for the raw view only. */
 function isShown(entry: Entry): boolean {
   switch (entry.body.kind) {
+    // What waits is listed above the composer, where it can be taken back.
+    case "user":
+      return entry.body.source !== "host" || entry.body.delivery !== "queued";
     case "hook":
       return entry.body.outcome === "error" || entry.body.output != null;
     case "thinking":
