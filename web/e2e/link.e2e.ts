@@ -29,21 +29,38 @@ describe("the link", () => {
     await send(page, script({ text: "Before the fall." }));
     await said(page, "Before the fall.").waitFor();
     await server.settled(id);
-    await send(page, script({ text: words(400), wdelay: 0.05 }));
+    await send(page, script({ text: words(60), wdelay: 0.08 }));
     await said(page, "word9 ").first().waitFor();
     await server.kill();
     await page.getByText("The link to the server is down.").waitFor();
     await screenshot(page, "link-down");
-    // What is written now is kept.
-    await send(page, script({ text: "After the fall." }));
-    await page.getByText("kept here until the server can be reached").waitFor();
     await server.start();
     await until("the link is back", async () => (await page.getByText("The link to the server is down.").count()) === 0);
     await page.getByText("A turn was running when the server was restarted.").waitFor();
     await screenshot(page, "after-restart");
-    await page.getByRole("button", { name: "Resume" }).click();
-    await said(page, "After the fall.").waitFor();
     expect(await said(page, "Before the fall.").count()).toBe(1);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await said(page, /word59$/).waitFor();
+    await server.settled(id);
+    expect(await said(page, "Before the fall.").count()).toBe(1);
+  });
+
+  it("keeps what is written while the server is down, and sends it once", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "Before." }));
+    await said(page, "Before.").waitFor();
+    await server.settled(id);
+    await server.kill();
+    const message = script({ text: "After the fall." });
+    await send(page, message);
+    await page.getByText("kept here until the server can be reached").waitFor();
+    await server.start();
+    await said(page, "After the fall.").waitFor();
+    await server.settled(id);
+    const { messages } = await server.api<{ messages: { text: string }[] }>("GET", `v1/sessions/${id}/messages`);
+    expect(messages.filter(({ text }) => text === message)).toHaveLength(1);
   });
 
   it("keeps what is written offline and sends it once", async () => {
@@ -81,6 +98,7 @@ describe("the link", () => {
     expect(await composer(guest).count()).toBe(0);
     expect(await guest.getByText("Private").count()).toBe(0);
     expect(guest.url()).not.toContain("token");
+    await page.getByRole("button", { name: "Close", exact: true }).click();
     await send(page, script({ text: "And this, live." }));
     await said(guest, "And this, live.").waitFor();
     await screenshot(guest, "shared");

@@ -70,11 +70,13 @@ export class WeirServer {
       if (child.exitCode !== null) throw new Error(`weir serve ended with ${child.exitCode}:\n${this.#output}`);
       return existsSync(ready) && readFileSync(ready, "utf8").trim().endsWith("}");
     });
-    const { url, token } = JSON.parse(readFileSync(ready, "utf8")) as { url: string; token: string | null };
+    const { url, token } = JSON.parse(readFileSync(ready, "utf8")) as { url: string; token: string };
     this.url = url.endsWith("/") ? url : `${url}/`;
-    // Only the first start makes a token.
-    if (token) this.token = token;
     this.#port = Number(new URL(url).port);
+    // The token of the ready file is another one with each start; a person's token stays.
+    if (this.token === "") {
+      this.token = (await this.api<{ token: string }>("POST", "v1/tokens", { name: "anna", role: "admin" }, token)).token;
+    }
   }
 
   /** The link to the page, as the server prints it. */

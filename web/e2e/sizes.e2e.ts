@@ -24,7 +24,7 @@ describe("sizes and colours", () => {
     const server = await serve();
     const { id } = await server.session({ name: "On the way", permission_mode: "acceptEdits" });
     const page = await open().visit(server, linkTo(server, id), { viewport: PHONE, hasTouch: true, isMobile: true });
-    await page.getByLabel("Message to the agent").fill("hello");
+    await page.getByLabel("Message to the agent").fill(script({ text: "A short **answer**, with `code`." }));
     await page.getByRole("button", { name: "Send" }).click();
     await until("an answer", async () => (await conversation(page).locator(".said").count()) > 0);
     await server.settled(id);
@@ -73,7 +73,7 @@ describe("sizes and colours", () => {
   it("do not grow with the conversation: 20,000 entries", async () => {
     const server = await serve();
     const { id } = await server.session();
-    await server.say(id, script({ text: "Here they come.", misbehave: { messages: 20_000 } }, { text: "That was all." }));
+    await server.say(id, script({ text: "That was all.", misbehave: { messages: 20_000 } }));
     await server.settled(id);
     const page = await open().visit(server, linkTo(server, id));
     await said(page, "That was all.").waitFor();
