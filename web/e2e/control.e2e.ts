@@ -71,7 +71,7 @@ describe("sub-agents", () => {
     const page = await open().visit(server, linkTo(server, id));
     const agent = (name: string) => ({
       tool: "Task",
-      input: { description: `Look at ${name}`, subagent_type: "general-purpose", prompt: script({ tool: "Bash", input: { command: `echo from ${name}`, description: "say" } }, { text: `${name} is fine.` }) },
+      input: { description: `Look at ${name}`, subagent_type: "general-purpose", run_in_background: false, prompt: script({ tool: "Bash", input: { command: `echo from ${name}`, description: "say" } }, { text: `${name} is fine.` }) },
     });
     await send(page, script({ tools: [agent("north"), agent("south")] }, { text: "Both have reported." }));
     await said(page, "Both have reported.").waitFor();

@@ -3,22 +3,33 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import type { MessageMode, SessionInfo } from "../src/lib/api/types.ts";
 
 const DEADLINE = 60_000;
 
+const target = process.env["CARGO_TARGET_DIR"] ?? resolve(import.meta.dirname, "../../target");
+
 /** The program under test: WEIR_BIN, or what cargo built last. */
 function program(): string {
-  const target = process.env["CARGO_TARGET_DIR"] ?? resolve(import.meta.dirname, "../../target");
-  const candidates = [process.env["WEIR_BIN"], join(target, "debug/weir"), join(target, "release/weir")];
+  const found = built(process.env["WEIR_BIN"], "weir");
+  if (found === null) throw new Error("no weir to test: build it with `cargo build -p weir-cli`, or set WEIR_BIN");
+  return found;
+}
+
+/** A program of this project, where it is built. */
+export function built(named: string | undefined, name: string): string | null {
+  const beside = process.env["WEIR_BIN"] === undefined ? undefined : join(dirname(process.env["WEIR_BIN"]), name);
+  const candidates = [named, beside, join(target, "debug", name), join(target, "release", name)];
   const found = candidates.find((path) => path !== undefined && existsSync(path));
-  if (found === undefined) throw new Error("no weir to test: build it with `cargo build -p weir-cli`, or set WEIR_BIN");
-  return resolve(found);
+  return found === undefined ? null : resolve(found);
 }
 
 export interface ServerOptions {
+  /** Another CLI than the simulated one, and its environment. */
+  claude?: string;
+  env?: Record<string, string>;
   basePath?: string;
   args?: string[];
   pace?: string;
@@ -55,9 +66,10 @@ export class WeirServer {
     rmSync(ready, { force: true });
     const args = [
       "serve", "--listen", `127.0.0.1:${this.#port}`, "--data-dir", join(this.folder, "data"), "--root", this.root,
-      "--claude", join(this.folder, "claude"), "--ready-file", ready, "--drain", "1s",
+      "--claude", this.#options.claude ?? join(this.folder, "claude"), "--ready-file", ready, "--drain", "1s",
       "--env", `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`, "--env", `HOME=${join(this.folder, "home")}`,
       ...(this.#options.basePath ? ["--base-path", this.#options.basePath] : []),
+      ...Object.entries(this.#options.env ?? {}).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
       ...(this.#options.args ?? []),
     ];
     const child = spawn(program(), args, {

@@ -3,6 +3,8 @@
 //!
 //! Nothing secret is logged: no token, no header, no query, no text of a conversation.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
@@ -57,7 +59,8 @@ pub fn start_telemetry(settings: &Telemetry) -> Result<impl Drop + use<>, Teleme
         filter: settings.filter.clone(),
         reason: error.to_string(),
     })?;
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let has_colours = std::io::stderr().is_terminal();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(has_colours);
     let lines = match settings.format {
         LogFormat::Text => lines.with_target(false).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),

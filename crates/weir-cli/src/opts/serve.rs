@@ -103,7 +103,7 @@ pub(crate) struct ListenOpts {
     pub(crate) ready_file: Option<PathBuf>,
 
     /// How long running turns may take to end after Ctrl-C
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::time)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::time, overrides_with = "drain")]
     pub(crate) drain: Duration,
 
     #[command(flatten)]

@@ -171,7 +171,7 @@ impl Server {
         state.advance(Phase::Draining);
         tokio::select! {
             () = state.host().shut_down(options.drain) => {}
-            _ = stop.recv() => {
+            Some(()) = stop.recv() => {
                 tracing::warn!("stopping at once");
                 state.host().shut_down(Duration::ZERO).await;
             }
