@@ -59,7 +59,7 @@ describe("the real CLI", () => {
     expect(readFileSync(join(server.root, "real.txt"), "utf8")).toBe("real\n");
     const group = conversation(page).locator(".agent", { hasText: "Look around" });
     await group.getByRole("button", { name: /Look around/ }).click();
-    await group.getByText("The sub-agent looked.").first().waitFor();
+    await group.locator(".prose").getByText("The sub-agent looked.").first().waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "real-cli");
   });

@@ -12,7 +12,7 @@ const DEADLINE = 60_000;
 const target = process.env["CARGO_TARGET_DIR"] ?? resolve(import.meta.dirname, "../../target");
 
 /** The program under test: WEIR_BIN, or what cargo built last. */
-function program(): string {
+export function program(): string {
   const found = built(process.env["WEIR_BIN"], "weir");
   if (found === null) throw new Error("no weir to test: build it with `cargo build -p weir-cli`, or set WEIR_BIN");
   return found;

@@ -62,6 +62,8 @@ export class Conversation {
 
   open(): void {
     if (this.#stream !== null) return;
+    // However long nobody looked, the link is late only from now on.
+    this.linkSince = Date.now();
     this.#stream = new EventStream(this.#client, `v1/sessions/${encodeURIComponent(this.id)}/events?format=view`, {
       event: (event) => this.#take(event),
       state: (state, why) => {
