@@ -119,6 +119,35 @@ describe("a conversation", () => {
     await screenshot(page, "diff");
   });
 
+  it("shows the raw log, with what nobody understands, the whole of a long output, and saves all of it", async () => {
+    const server = await serve();
+    const { id } = await server.session({ allowed_tools: ["Bash"] });
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script(
+      { tool: "Bash", input: { command: "seq 1 4000", description: "count" }, misbehave: ["unknown_type", "broken_json"] },
+      { text: "Odd things happened." },
+    ));
+    await said(page, "Odd things happened.").waitFor();
+    await conversation(page).getByText(/Not understood/).first().waitFor();
+    await conversation(page).getByRole("button", { name: /^Ran/ }).click();
+    await conversation(page).getByRole("button", { name: "Show all" }).last().click();
+    await conversation(page).getByText(/\n2000\n/).waitFor();
+    await page.getByRole("tab", { name: /Raw/ }).click();
+    const raw = page.getByRole("tabpanel");
+    await raw.getByText("Lines that are not as expected").waitFor();
+    await raw.getByLabel("Filter the lines").fill("result");
+    await raw.getByRole("button", { name: /result/ }).first().click();
+    await raw.getByText(/"total_cost_usd"/).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await screenshot(page, "raw");
+    for (const [name, ending] of [["Save as HTML", "html"], ["Save as Markdown", "md"], ["Save the raw log", "ndjson"]] as const) {
+      const saved = page.waitForEvent("download");
+      await page.getByRole("button", { name: "This session" }).click();
+      await page.getByRole("menuitem", { name }).click();
+      expect((await saved).suggestedFilename()).toMatch(new RegExp(`\\.${ending}$`));
+    }
+  });
+
   it("keeps a draft over a reload, and offers the CLI's commands", async () => {
     const server = await serve();
     const { id } = await server.session();

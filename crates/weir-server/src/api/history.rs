@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use weir_host::{ConversationId, ExportFormat as HostFormat, HostError};
 use weir_wire::ToolUseId;
 
@@ -65,8 +65,9 @@ pub(crate) async fn log(
             }
         }
     });
+    // Whoever compresses the body asks once more after its end.
     let kind = [(header::CONTENT_TYPE, "application/x-ndjson")];
-    Ok((kind, Body::from_stream(lines)).into_response())
+    Ok((kind, Body::from_stream(lines.fuse())).into_response())
 }
 
 /// Some lines of the log, and after which event to go on.
@@ -109,7 +110,7 @@ pub(crate) async fn export(
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"session-{id}.{ending}\"")),
     ];
-    Ok((headers, Body::from_stream(pieces)).into_response())
+    Ok((headers, Body::from_stream(pieces.fuse())).into_response())
 }
 
 /// All changes of a session to files.

@@ -55,6 +55,11 @@ const VERBS: Record<string, [running: string, done: string]> = {
   Task: ["Agent", "Agent"],
   Agent: ["Agent", "Agent"],
   TodoWrite: ["Updating todos", "Updated todos"],
+  TaskCreate: ["Adding a todo", "Added a todo"],
+  TaskUpdate: ["Updating todo", "Updated todo"],
+  TaskList: ["Looking at the todos", "Looked at the todos"],
+  BashOutput: ["Looking at output", "Looked at output"],
+  KillShell: ["Ending a command", "Ended a command"],
   AskUserQuestion: ["Asking", "Asked"],
   ExitPlanMode: ["Proposing a plan", "Proposed a plan"],
 };
@@ -79,6 +84,7 @@ export function subjectOf(tool: ToolCall, cwd: string | null | undefined): strin
     return text(input, "pattern") + (where ? ` in ${relativePath(where, cwd)}` : "");
   }
   if (tool.name === "TodoWrite" || tool.name === "ExitPlanMode") return "";
+  if (tool.name === "TaskUpdate") return [text(input, "taskId"), text(input, "status").replace("_", " ")].filter(Boolean).join(": ");
   if (tool.title) return tool.title;
   if (tool.input_text) return "…";
   const first = Object.values(input).find((value) => typeof value === "string");
