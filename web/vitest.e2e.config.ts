@@ -6,7 +6,7 @@ export default defineConfig({
     include: ["e2e/**/*.e2e.ts"],
     environment: "node",
     fileParallelism: false,
-    testTimeout: 120_000,
+    testTimeout: 180_000,
     hookTimeout: 120_000,
     retry: 0,
   },

@@ -13,7 +13,7 @@ import { type Layout, layOut } from "../view/rows.ts";
 import type { Agent, Change, Entry, Request, Turn, View } from "../view/types.ts";
 
 /** Entries in a page of older ones. */
-const PAGE = 200;
+const PAGE = 400;
 /** Text that grows is drawn this often at the most: fluent to the eye, and the rest of the time is the reader's. */
 const PAUSE_MS = 50;
 /** Changes that alter which rows there are, not only what is in one. */
