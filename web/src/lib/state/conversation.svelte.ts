@@ -18,7 +18,13 @@ const PAGE = 400;
 const PAUSE_MS = 50;
 /** Changes that alter which rows there are, not only what is in one. */
 const STRUCTURAL = new Set<Change["change"]>([
-  "entry_added", "entry_replaced", "turn_added", "turn_replaced", "agent", "dropped", "block_ended",
+  "entry_added",
+  "entry_replaced",
+  "turn_added",
+  "turn_replaced",
+  "agent",
+  "dropped",
+  "block_ended",
 ]);
 
 export interface Events {
@@ -245,7 +251,11 @@ export class Conversation {
     if (this.#stale) {
       this.#stale = false;
       const ended = new Set(this.#view.turns.filter((turn) => turn.state !== "running").map((turn) => turn.id));
-      this.layout = layOut(this.#older.length === 0 ? this.#view.entries : [...this.#older, ...this.#view.entries], this.#view.agents, ended);
+      this.layout = layOut(
+        this.#older.length === 0 ? this.#view.entries : [...this.#older, ...this.#view.entries],
+        this.#view.agents,
+        ended,
+      );
     }
     this.version += 1;
   }
