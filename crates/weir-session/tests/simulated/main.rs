@@ -6,9 +6,13 @@ mod endings;
 #[cfg(test)]
 mod lessons;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 mod place;
 #[cfg(test)]
 mod pool;
+#[cfg(test)]
+mod room;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
