@@ -136,6 +136,11 @@ impl Life {
         self.is_named
     }
 
+    /// Why the process must not go on, if it must not.
+    pub(super) fn failure(&self) -> Option<&SessionError> {
+        self.failure.as_ref()
+    }
+
     /// For which process somebody waits who comes now.
     pub(super) fn waits(&self) -> Waits {
         if self.state == State::Ending { Waits::ForNextProcess } else { Waits::ForThisProcess }
