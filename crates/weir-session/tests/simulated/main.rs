@@ -8,6 +8,8 @@ mod lessons;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod old;
+#[cfg(test)]
 mod place;
 #[cfg(test)]
 mod pool;
