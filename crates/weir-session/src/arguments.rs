@@ -90,7 +90,9 @@ fn conversation(
                 args.flag("--fork-session");
             }
         }
-        (None, _) if options.conversation == Conversation::Continue => args.flag("--continue"),
+        (None, _) if options.conversation == Conversation::Continue && !spawn.afresh => {
+            args.flag("--continue");
+        }
         (None, Some(id)) if (args.supports)("--session-id") => args.value("--session-id", id.as_str()),
         (None, _) => {}
     }
