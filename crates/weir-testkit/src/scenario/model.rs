@@ -87,6 +87,8 @@ pub enum Action {
     Send(String),
     /// Sends a message with pictures: the text and how many.
     SendPictures(String, usize),
+    /// Sends a message and, in the same write, an interrupt with this id: it is there before the turn begins.
+    SendInterrupted(String, &'static str),
     /// Writes a line as it is.
     Write(String),
     /// Sends a control request with this id.

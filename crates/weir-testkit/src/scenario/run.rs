@@ -247,8 +247,19 @@ impl Stage<'_> {
         let directory = self.place.directory().to_string_lossy().into_owned();
         let fill = |text: &str| text.replace("{{CWD}}", &directory);
         match action {
-            Action::Send(text) => send(driver, &fill(text), 0, played),
-            Action::SendPictures(text, count) => send(driver, &fill(text), *count, played),
+            Action::Send(text) => {
+                let (line, events) = message(&fill(text), 0, played);
+                driver.send_with(&line, events)
+            }
+            Action::SendPictures(text, count) => {
+                let (line, events) = message(&fill(text), *count, played);
+                driver.send_with(&line, events)
+            }
+            Action::SendInterrupted(text, id) => {
+                let (line, events) = message(&fill(text), 0, played);
+                let interrupt = control_request(id, &object! { "subtype" => "interrupt" });
+                driver.send_together(&[line, interrupt], events.into_iter().chain([HostEvent::Interrupted]))
+            }
             Action::Write(line) => driver.send_raw(&fill(line)),
             Action::Request(id, request) => {
                 let interrupts = request.str_of("subtype") == Some("interrupt");
@@ -310,7 +321,8 @@ impl Played {
     }
 }
 
-fn send(driver: &Driver, text: &str, pictures: usize, played: &mut Played) -> Result<(), DriverError> {
+/// The next message as a line, and what the transcript is told of it.
+fn message(text: &str, pictures: usize, played: &mut Played) -> (Json, [HostEvent; 2]) {
     played.messages += 1;
     // Ids that differ from message to message and not from run to run.
     let id = format!("00000000-0000-4000-8000-{:012}", played.messages);
@@ -336,7 +348,7 @@ fn send(driver: &Driver, text: &str, pictures: usize, played: &mut Played) -> Re
         text: text.to_owned(),
         images: u32::try_from(pictures).unwrap_or(u32::MAX),
     };
-    driver.send_with(&line, [queued, HostEvent::MessageSent { message }])
+    (line, [queued, HostEvent::MessageSent { message }])
 }
 
 fn control_request(id: &str, request: &Json) -> Json {

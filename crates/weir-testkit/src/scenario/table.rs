@@ -203,6 +203,12 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     between("permission-always", (V2_1_10, V2_1_196), Rule::Omit("permission mode *"), MODE),
     between("plan-approved", (V2_1_10, V2_1_196), Rule::Omit("permission mode *"), MODE),
+    between(
+        "interrupt-before-later-turn",
+        (V2_1_196, V2_1_324),
+        Rule::Skip,
+        "before 2.1.325 an interrupt is kept for a message that waits, also after the first turn",
+    ),
     between("background-bash", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
     between("subagent-background", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
     between(
