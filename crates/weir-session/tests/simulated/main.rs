@@ -6,12 +6,16 @@ mod endings;
 #[cfg(test)]
 mod lessons;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 mod place;
 #[cfg(test)]
 mod pool;
 #[cfg(test)]
 #[path = "../programs/find.rs"]
 mod programs;
+#[cfg(test)]
+mod room;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
