@@ -17,6 +17,8 @@ use crate::error::SessionError;
 use crate::feed::Updates;
 use crate::handler::Handler;
 use crate::machine::{Command, Machine, MachineSettings, Now, Reply, SendMode, Ticket, TurnEnd};
+#[cfg(feature = "mcp")]
+use crate::mcp::McpServers;
 use crate::observer::Observer;
 use crate::options::{Conversation, SessionOptions};
 use crate::status::Glance;
@@ -46,6 +48,9 @@ const WAITING_CALLS: usize = 32;
 pub struct Session {
     calls: mpsc::Sender<Box<Call>>,
     glance: Arc<Glance>,
+    /// Weak: they end with the session and not with its last handle.
+    #[cfg(feature = "mcp")]
+    servers: std::sync::Weak<McpServers>,
 }
 
 /// A message that was accepted, and where its answer will come.
@@ -76,34 +81,42 @@ impl Session {
     ///
     /// Must be called in a tokio runtime with IO and time enabled.
     pub fn new(mut options: SessionOptions) -> Self {
+        let host = Host::take(&mut options);
         let settings = settings(&options);
-        let (handler, observer) = (options.handler.clone(), options.observer.take());
-        let launcher = Launcher::new(options);
-        Self::spawn(settings, launcher, handler, observer)
+        Self::spawn(settings, Launcher::new(options), host)
     }
 
     /// A conversation with processes that somebody else provides, such as those of [`weir_process::memory`].
     /// Each time that a process is needed, the next one is taken.
     pub fn over(mut options: SessionOptions, processes: mpsc::UnboundedReceiver<Process>) -> Self {
+        let host = Host::take(&mut options);
         let settings = settings(&options);
-        let (handler, observer) = (options.handler.clone(), options.observer.take());
-        let launcher = Launcher::provided(processes, options.stop);
-        Self::spawn(settings, launcher, handler, observer)
+        Self::spawn(settings, Launcher::provided(processes, options.stop), host)
     }
 
-    fn spawn(
-        settings: MachineSettings,
-        launcher: Launcher,
-        handler: Option<Arc<dyn Handler>>,
-        observer: Option<Box<dyn Observer>>,
-    ) -> Self {
+    fn spawn(settings: MachineSettings, launcher: Launcher, host: Host) -> Self {
         let (sender, calls) = mpsc::channel(WAITING_CALLS);
         let now = Now { instant: tokio::time::Instant::now().into_std(), unix_ms: 0 };
         let glance = Arc::new(Glance::default());
         let machine = Machine::new(settings, now);
-        let driver = Box::new(Driver::new(machine, launcher, calls, handler, observer, Arc::clone(&glance)));
+        #[cfg(feature = "mcp")]
+        let servers = (!host.served.is_empty()).then(|| McpServers::new(host.served, sender.downgrade()));
+        #[cfg(feature = "mcp")]
+        let (weak, handler) = match &servers {
+            Some(servers) => (Arc::downgrade(servers), Some(servers.or(host.handler))),
+            None => (std::sync::Weak::new(), host.handler),
+        };
+        #[cfg(not(feature = "mcp"))]
+        let handler = host.handler;
+        let glanced = Arc::clone(&glance);
+        let driver = Box::new(Driver::new(machine, launcher, calls, handler, host.observer, glanced));
         tokio::spawn(driver.run());
-        Self { calls: sender, glance }
+        Self {
+            calls: sender,
+            glance,
+            #[cfg(feature = "mcp")]
+            servers: weak,
+        }
     }
 
     pub(crate) fn glance(&self) -> &Glance {
@@ -117,6 +130,11 @@ impl Session {
 
     /// Lets somebody else decide and watch from now on.
     pub(crate) fn adopt(&self, handler: Option<Arc<dyn Handler>>, observer: Option<Box<dyn Observer>>) {
+        #[cfg(feature = "mcp")]
+        let handler = match self.servers.upgrade() {
+            Some(servers) => Some(servers.or(handler)),
+            None => handler,
+        };
         // Nobody has used the session yet, so there is room.
         let _ = self.calls.try_send(Box::new(Call::Adopt(handler, observer)));
     }
@@ -272,6 +290,26 @@ impl Session {
 
     async fn call(&self, call: Call) -> Result<(), SessionError> {
         self.calls.send(Box::new(call)).await.map_err(|_| SessionError::Stopped)
+    }
+}
+
+/// Who decides and who watches on our side.
+struct Host {
+    handler: Option<Arc<dyn Handler>>,
+    observer: Option<Box<dyn Observer>>,
+    #[cfg(feature = "mcp")]
+    served: Vec<(String, crate::mcp::Factory)>,
+}
+
+impl Host {
+    fn take(options: &mut SessionOptions) -> Self {
+        Self {
+            // The options keep theirs: whether there is one decides whether the CLI asks at all.
+            handler: options.handler.clone(),
+            observer: options.observer.take(),
+            #[cfg(feature = "mcp")]
+            served: std::mem::take(&mut options.served),
+        }
     }
 }
 

@@ -2,9 +2,16 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]
+#[cfg(feature = "mcp")]
+#[path = "../programs/calc.rs"]
+mod calc;
+#[cfg(test)]
 mod endings;
 #[cfg(test)]
 mod lessons;
+#[cfg(test)]
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(test)]
 mod place;
 #[cfg(test)]
