@@ -6,6 +6,7 @@
 
 mod ending;
 mod launcher;
+mod our_side;
 mod perform;
 mod starting;
 
@@ -26,12 +27,13 @@ use crate::calls::Calls;
 use crate::error::SessionError;
 use crate::feed::{Feed, Updates};
 use crate::fingerprint::Fingerprint;
-use crate::handler::Handler;
 use crate::machine::{Action, Command, Event, Machine, Now, Reply, Spawn, Ticket, TurnEnd};
 use crate::observer::Observer;
 use crate::options::SessionOptions;
 pub(crate) use launcher::Launcher;
 use launcher::{Starting, Step};
+use our_side::Deciders;
+pub(crate) use our_side::OurSide;
 
 /// What a caller waits for.
 pub(crate) type ReplySender = oneshot::Sender<Result<Reply, SessionError>>;
@@ -110,7 +112,7 @@ pub(crate) struct Driver {
     /// Who waits for the answer to a message that is not accepted yet.
     applicants: Map<Ticket, (MessageId, TurnSender)>,
     waiters: Map<MessageId, TurnSender>,
-    handler: Option<Arc<dyn Handler>>,
+    deciders: Deciders,
     deciding: JoinSet<Decision>,
     /// Which request each running handler decides.
     asked: Map<tokio::task::Id, (RequestId, AbortHandle)>,
@@ -170,13 +172,9 @@ enum Woken {
 }
 
 impl Driver {
-    pub(crate) fn new(
-        machine: Machine,
-        launcher: Launcher,
-        calls: Calls,
-        handler: Option<Arc<dyn Handler>>,
-        observer: Option<Box<dyn Observer>>,
-    ) -> Self {
+    pub(crate) fn new(machine: Machine, launcher: Launcher, calls: Calls, side: OurSide) -> Self {
+        let mut deciders = Deciders::default();
+        let observer = deciders.take(side, &calls);
         Self {
             machine,
             decoder: Decoder::new(),
@@ -194,7 +192,7 @@ impl Driver {
             tickets: Map::default(),
             applicants: Map::default(),
             waiters: Map::default(),
-            handler,
+            deciders,
             deciding: JoinSet::new(),
             asked: Map::default(),
             outlet: Outlet { observer, feed: Feed::default() },
