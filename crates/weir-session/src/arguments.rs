@@ -90,7 +90,9 @@ fn conversation(
                 args.flag("--fork-session");
             }
         }
-        (None, _) if options.conversation == Conversation::Continue => args.flag("--continue"),
+        (None, _) if options.conversation == Conversation::Continue && !spawn.afresh => {
+            args.flag("--continue");
+        }
         (None, Some(id)) if (args.supports)("--session-id") => args.value("--session-id", id.as_str()),
         (None, _) => {}
     }
@@ -162,8 +164,8 @@ mod tests {
         options.persistence = false;
         options.subagent_text = true;
         let id = SessionId::new("h");
-        let resumed = Spawn { resume: Some(id.clone()), fork: true };
-        let new = Spawn { resume: None, fork: false };
+        let resumed = Spawn { resume: Some(id.clone()), fork: true, afresh: false };
+        let new = Spawn { resume: None, fork: false, afresh: false };
         let mut passed = flags(&options, &resumed, None);
         passed.extend(flags(&options, &new, Some(&id)));
         options.conversation = Conversation::Continue;

@@ -1,21 +1,22 @@
-//! The servers of a session: who has one, and who decides the rest.
+//! The servers of a session.
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ServerHandler;
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use weir_wire::HostRequest;
 
 use super::connection::Connection;
 use super::guard::Guarded;
 use super::transport::HostTransport;
-use crate::ask::{Ask, Decision, McpRequest};
+use crate::ask::{Ask, McpRequest};
+use crate::calls::WeakCaller;
 use crate::driver::Call;
-use crate::handler::{Deciding, Handler, denied};
+use crate::handler::Deciding;
 use crate::machine::Command;
 
 /// How long what a server says next waits for the CLI to take what it said before. It keeps the order; a CLI that does
@@ -46,13 +47,12 @@ pub(crate) fn factory<S: ServerHandler>(make: impl Fn() -> S + Send + Sync + 'st
 #[derive(Clone)]
 pub(super) struct Outlet {
     /// Weak: a server must not keep its session alive.
-    calls: mpsc::WeakSender<Box<Call>>,
+    calls: WeakCaller,
 }
 
 impl Outlet {
     /// Tells the CLI something that it did not ask for.
     pub(super) async fn tell(&self, server: &str, message: Value) {
-        let Some(calls) = self.calls.upgrade() else { return };
         let mut fields = Map::new();
         fields.insert("server_name".to_owned(), Value::String(server.to_owned()));
         fields.insert("message".to_owned(), message);
@@ -60,7 +60,7 @@ impl Outlet {
         let (reply, taken) = oneshot::channel();
         let call = Call::Command(Box::new(move |ticket| Command::Request { ticket, request }), reply);
         // If the session is over or the CLI refuses, there is nobody left to tell.
-        if calls.send(Box::new(call)).await.is_ok() {
+        if self.calls.send(call) {
             let _ = tokio::time::timeout(IN_ORDER, taken).await;
         }
     }
@@ -69,52 +69,50 @@ impl Outlet {
 /// The servers of a session.
 pub(crate) struct McpServers {
     factories: Vec<(String, Factory)>,
-    live: Mutex<HashMap<String, Arc<Connection>>>,
+    live: HashMap<String, Arc<Connection>>,
     outlet: Outlet,
 }
 
 impl McpServers {
-    pub(crate) fn new(factories: Vec<(String, Factory)>, calls: mpsc::WeakSender<Box<Call>>) -> Arc<Self> {
-        Arc::new(Self { factories, live: Mutex::default(), outlet: Outlet { calls } })
+    /// The servers of a session, if it has any.
+    pub(crate) fn new(factories: Vec<(String, Factory)>, calls: WeakCaller) -> Option<Box<Self>> {
+        let some = !factories.is_empty();
+        some.then(|| Box::new(Self { factories, live: HashMap::new(), outlet: Outlet { calls } }))
     }
 
-    /// A handler that passes messages for these servers on to them and leaves the rest to another one.
-    pub(crate) fn or(self: &Arc<Self>, otherwise: Option<Arc<dyn Handler>>) -> Arc<dyn Handler> {
-        Arc::new(Served { servers: Arc::clone(self), otherwise })
+    /// Others from now on. Those that run go on until the process does not.
+    pub(crate) fn replace(
+        before: Option<Box<Self>>,
+        factories: Vec<(String, Factory)>,
+        calls: WeakCaller,
+    ) -> Option<Box<Self>> {
+        match before {
+            Some(mut servers) => {
+                servers.factories = factories;
+                Some(servers)
+            }
+            None => Self::new(factories, calls),
+        }
+    }
+
+    /// What will answer a request, if it is for one of these servers.
+    pub(crate) fn deliver(&mut self, ask: &Ask) -> Option<Deciding<'static>> {
+        let Ask::Mcp(request) = ask else { return None };
+        let connection = self.connection(request)?;
+        let message = request.message.clone();
+        Some(Box::pin(async move { connection.deliver(message).await }))
     }
 
     /// The connection that a message belongs to. A greeting begins a new one: the CLI has a new process.
-    fn connection(&self, request: &McpRequest) -> Option<Arc<Connection>> {
-        let (name, factory) = self.factories.iter().find(|(name, _)| *name == request.server)?;
+    fn connection(&mut self, request: &McpRequest) -> Option<Arc<Connection>> {
         let is_greeting = request.message.get("method").and_then(Value::as_str) == Some("initialize");
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_greeting || !live.contains_key(name) {
-            let new = Arc::new(Connection::new(name, factory, self.outlet.clone()));
-            live.insert(name.clone(), new);
+        let known = self.live.get(&request.server).filter(|_| !is_greeting);
+        if let Some(known) = known {
+            return Some(Arc::clone(known));
         }
-        live.get(name).cloned()
-    }
-}
-
-struct Served {
-    servers: Arc<McpServers>,
-    otherwise: Option<Arc<dyn Handler>>,
-}
-
-impl Handler for Served {
-    fn decide(&self, ask: Ask) -> Deciding<'_> {
-        if let Ask::Mcp(request) = &ask
-            && let Some(connection) = self.servers.connection(request)
-        {
-            let message = request.message.clone();
-            return Box::pin(async move { connection.deliver(message).await });
-        }
-        match &self.otherwise {
-            Some(otherwise) => otherwise.decide(ask),
-            None => {
-                let decision: Decision = denied(&ask);
-                Box::pin(std::future::ready(decision))
-            }
-        }
+        let (name, factory) = self.factories.iter().find(|(name, _)| *name == request.server)?;
+        let new = Arc::new(Connection::new(name, factory, self.outlet.clone()));
+        self.live.insert(name.clone(), Arc::clone(&new));
+        Some(new)
     }
 }

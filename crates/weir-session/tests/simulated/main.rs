@@ -10,6 +10,8 @@ mod endings;
 #[cfg(test)]
 mod lessons;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(test)]
@@ -19,6 +21,8 @@ mod pool;
 #[cfg(test)]
 #[path = "../programs/find.rs"]
 mod programs;
+#[cfg(test)]
+mod room;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
