@@ -8,7 +8,7 @@ use weir_transcript::{Delivery, EntryBody, UserSource, View};
 use weir_wire::MessageId;
 
 use crate::place::Place;
-use crate::plan::{Plan, STEP_USD};
+use crate::plan::{MODEL, Plan, STEP_USD};
 use crate::recorder::Recorder;
 
 /// Dollars that are the same.
@@ -56,6 +56,9 @@ fn cost(view: &View, plan: &Plan) -> Result<(), String> {
     if (whole - turns).abs() > CENT_OF_A_CENT {
         return Err(format!("the turns cost {turns:.6} and the whole {whole:.6}"));
     }
+    // 2.1.9 asks a small model about the output of commands: how often is its own affair.
+    let of_model = view.cost.models.iter().filter(|model| model.model == MODEL);
+    let whole: f64 = of_model.map(|model| model.usd).sum();
     let most = plan.most_usd();
     if whole > most + CENT_OF_A_CENT {
         return Err(format!("it cost {whole:.6}, more than the {most:.6} of all that could be played"));

@@ -37,6 +37,8 @@ pub(crate) async fn play(program: &Path, place: &Place, plan: &Plan) -> Result<T
     match plan.end {
         End::Calm => {
             player.answers(plan.is_undisturbed()).await?;
+            // Also those that nobody waits for.
+            let _it_is_over = within("settling", player.session.settled()).await?;
             let _it_has_none = within("closing", player.session.close()).await?;
             let view = within("the view", player.session.view()).await?.map_err(|error| error.to_string())?;
             check::view(&view, plan)?;
