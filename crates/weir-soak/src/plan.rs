@@ -11,6 +11,11 @@ pub const STEP_USD: f64 = 0.001_05;
 /// The model of all conversations.
 pub const MODEL: &str = "claude-sonnet-4-5-20250929";
 
+/// A version whose results do not say which messages they answer.
+const OLD: &str = "2.1.9";
+/// A second result while the next turn may run already. Only a version that says what it answers can be understood then.
+const LATE: &str = r#"{"late_result":0.05}"#;
+
 /// Misbehaviour that a whole process has, and that a session has to bear.
 const HABITS: &[&str] = &[
     "split_utf8",
@@ -42,7 +47,7 @@ const HARMLESS: &[&str] = &[
     r#""unknown_control_request""#,
     r#""cancelled_request""#,
     r#""stray_result""#,
-    r#"{"late_result":0.05}"#,
+    LATE,
     r#""empty_result_first""#,
     r#""result_object""#,
 ];
@@ -117,6 +122,17 @@ pub struct Say {
     pub forget: bool,
 }
 
+impl Say {
+    /// The same without this fault.
+    fn without(&mut self, fault: &'static str) {
+        if self.fault == Some(fault) {
+            self.fault = None;
+            let key = format!(r#""misbehave":{fault},"#);
+            self.prompt = self.prompt.replace(&key, "");
+        }
+    }
+}
+
 /// How a conversation ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -135,7 +151,7 @@ impl Plan {
         let calm = random.chance(25);
         let habit = if calm || random.chance(60) { None } else { random.pick(HABITS).copied() };
         let mut plan = Self {
-            version: if random.chance(70) { "2.1.325" } else { "2.1.9" },
+            version: if random.chance(70) { "2.1.325" } else { OLD },
             habit,
             keep_process: random.chance(80),
             terminal: random.chance(10),
@@ -143,7 +159,10 @@ impl Plan {
             end: End::Calm,
         };
         for number in 0..1 + random.below(5) {
-            let say = say(&mut random, calm, &format!("token-{seed:x}-{number}-end"));
+            let mut say = say(&mut random, calm, &format!("token-{seed:x}-{number}-end"));
+            if plan.version == OLD {
+                say.without(LATE);
+            }
             plan.steps.push(Step::Say(say));
             if !calm {
                 plan.steps.extend(disturbance(&mut random));
@@ -249,6 +268,8 @@ mod tests {
         for step in [Step::Interrupt, Step::Cancel, Step::Kill, Step::Close, Step::Look] {
             assert!(some(&|plan| plan.steps.contains(&step)), "{step:?}");
         }
+        let late = |plan: &Plan| plan.says().any(|say| say.prompt.contains("late_result"));
+        assert!(some(&late) && !some(&|plan| plan.version == OLD && late(plan)));
         for fault in HARMLESS.iter().chain(FATAL) {
             assert!(serde_json::from_str::<Value>(fault).is_ok(), "{fault}");
         }
