@@ -1,0 +1,14 @@
+//! x
+#![allow(missing_docs)]
+pub mod agent;
+pub mod allowlist;
+pub mod config;
+pub mod event;
+pub mod fingerprint;
+pub mod judge;
+pub mod machine;
+pub mod outcome;
+pub mod prompt;
+pub mod state;
+pub mod tasks;
+pub mod time;
