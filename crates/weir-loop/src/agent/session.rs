@@ -1,6 +1,5 @@
 //! The agent as a session with the CLI.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -222,9 +221,4 @@ impl Observer for Watcher {
             (self.activity)(format!("{} {}", tool.name, tool.title).trim_end());
         }
     }
-}
-
-/// Where a session leaves its logs.
-pub fn log_folder(folder: &std::path::Path) -> PathBuf {
-    folder.join("logs/claude")
 }

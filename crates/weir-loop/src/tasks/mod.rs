@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use folder::is_task;
 pub use order::{Readiness, readiness};
 
 /// Names a task, in the list and in all files about it.
