@@ -5,10 +5,12 @@
 
 mod arguments;
 mod ask;
+mod calls;
 mod driver;
 mod edits;
 mod error;
 mod feed;
+mod fingerprint;
 mod handler;
 pub mod machine;
 mod observer;
@@ -26,10 +28,11 @@ pub use driver::Facts;
 pub use edits::AcceptEdits;
 pub use error::{SessionError, StartError};
 pub use feed::{Batch, Update, Updates};
+pub use fingerprint::Fingerprint;
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::Observer;
 pub use options::{Conversation, SessionOptions};
-pub use pool::{Fingerprint, Pool, PoolError, PoolOptions, Pooled};
+pub use pool::{Pool, PoolError, PoolOptions, Pooled};
 pub use query::{Query, query};
 pub use session::{Message, Sent, Session};

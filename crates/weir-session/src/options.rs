@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets, StopOptions, Transport};
-use weir_transcript::FoldOptions;
-use weir_wire::{HookRegistration, SessionId};
+use weir_transcript::{Fold, FoldOptions};
+use weir_wire::{HookRegistration, InitializeRequest, SessionId};
 
 use crate::handler::Handler;
-use crate::machine::Limits;
+use crate::machine::{Limits, MachineSettings};
 use crate::observer::Observer;
-use crate::session::Session;
 
 /// What a session is started with.
 ///
@@ -54,7 +53,8 @@ pub struct SessionOptions {
     pub max_turns: Option<u32>,
     /// What the conversation may cost, in dollars.
     pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps the conversation on disk.
+    /// Whether the CLI keeps the conversation on disk. If it does not, what was said is gone with its process: the
+    /// next one starts over, and the view says that the conversation was forked.
     pub persistence: bool,
     /// Whether text is wanted while it is written.
     pub partial_messages: bool,
@@ -88,14 +88,20 @@ pub struct SessionOptions {
     pub observer: Option<Box<dyn Observer>>,
     /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
     pub keep_process: bool,
+    /// Whether the CLI is asked if it is ready. Off for one that is too old to answer: it is taken for ready when it
+    /// runs, and there are no hooks and no MCP servers of ours.
+    pub handshake: bool,
     /// How long things may take.
     pub limits: Limits,
     /// How patient we are with a process that should end.
     pub stop: StopOptions,
     /// How much of the conversation is kept in memory.
     pub fold: FoldOptions,
-    /// The session whose process must be gone before one of ours is started.
-    pub(crate) predecessor: Option<Session>,
+    /// The conversation so far, folded from a log of it. The view goes on from there: numbers of entries and turns,
+    /// costs, deliveries. What was left open in it ends, because its process is gone; a message that was never
+    /// written stays queued in the view until it is sent again under its id. Where `conversation` does not name a
+    /// session, it goes on with the one of the history.
+    pub history: Option<Box<Fold>>,
 }
 
 /// Which conversation to have.
@@ -149,10 +155,11 @@ impl Default for SessionOptions {
             handler: None,
             observer: None,
             keep_process: true,
+            handshake: true,
             limits: Limits::default(),
             stop: StopOptions::default(),
             fold: FoldOptions { keep_entries: Some(512), ..FoldOptions::default() },
-            predecessor: None,
+            history: None,
         }
     }
 }
@@ -241,11 +248,44 @@ impl SessionOptions {
         self
     }
 
+    /// Goes on from this history.
+    #[must_use]
+    pub fn history(mut self, history: Fold) -> Self {
+        self.history = Some(Box::new(history));
+        self
+    }
+
     /// Starts a process for each message and lets it end afterwards.
     #[must_use]
     pub fn process_per_message(mut self) -> Self {
         self.keep_process = false;
         self
+    }
+}
+
+impl SessionOptions {
+    /// What the machine has to know of them.
+    pub(crate) fn machine_settings(&self) -> MachineSettings {
+        let (resume, fork) = match &self.conversation {
+            Conversation::Resume(id) => (Some(id.clone()), false),
+            Conversation::Fork(id) => (Some(id.clone()), true),
+            _ => (None, false),
+        };
+        let initialize = InitializeRequest {
+            hooks: self.hooks.clone(),
+            sdk_mcp_servers: self.mcp_servers.clone(),
+            extra: serde_json::Map::new(),
+        };
+        MachineSettings {
+            resume,
+            fork,
+            initialize: self.handshake.then_some(initialize),
+            keep_process: self.keep_process,
+            persistence: self.persistence,
+            limits: self.limits.clone(),
+            max_cost_usd: self.max_cost_usd,
+            fold: self.fold.clone(),
+        }
     }
 }
 

@@ -26,7 +26,8 @@ pub use settings::{Limits, MachineSettings};
 pub use watchdog::Phase;
 
 use weir_transcript::{
-    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Sink, Turn, TurnState, UserEntry, View,
+    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Sink, Status, Turn, TurnState, UserEntry,
+    View,
 };
 use weir_wire::{Line, MessageId, RequestId};
 
@@ -47,6 +48,8 @@ pub struct Machine {
 #[derive(Debug, Default)]
 struct Noticed {
     began: bool,
+    /// Whether the session has another name, model or the like.
+    session: bool,
     ended: Vec<Turn>,
     cancelled: Vec<MessageId>,
     /// Requests that nobody waits for any more although we have not answered them.
@@ -58,6 +61,7 @@ impl Noticed {
     fn change(&mut self, change: &Change<'_>) {
         match change {
             Change::TurnAdded(_) => self.began = true,
+            Change::Session(_) => self.session = true,
             Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
                 self.ended.push(Turn::clone(turn));
             }
@@ -87,8 +91,17 @@ impl Noticed {
 impl Machine {
     /// A session without a process.
     pub fn new(settings: MachineSettings, now: Now) -> Self {
+        let fold = Fold::new(settings.fold.clone());
+        Self::with_history(settings, fold, now)
+    }
+
+    /// A session without a process that goes on with what was folded before, by whomever.
+    ///
+    /// Entries, turns and costs go on from there. Where the settings name no session, it is the one of the history.
+    pub fn with_history(settings: MachineSettings, mut history: Fold, now: Now) -> Self {
+        history.set_options(settings.fold.clone());
         Self {
-            fold: Fold::new(settings.fold.clone()),
+            fold: history,
             life: life::Life::new(settings.resume.clone()),
             messages: messages::Messages::default(),
             control: control::Control::default(),
@@ -111,7 +124,13 @@ impl Machine {
         let phase = self.phase();
         match event {
             Event::Line(line) => return self.line(now, line, sink),
-            Event::Started => self.process_started(now, sink),
+            Event::Began => self.began(sink),
+            Event::Reconfigured { settings, replace } => self.reconfigured(*settings, replace),
+            Event::Started { too_old } => self.process_started(now, too_old, sink),
+            Event::Ending => self.life.process_is_ending(),
+            Event::Unwritten(message) => self.unwritten(*message, sink),
+            Event::LogFailed { error, required } => self.log_failed(error, required, sink),
+            Event::Failed(error) => self.must_not_go_on(error),
             Event::StartFailed(error) => self.start_failed(error, sink),
             Event::Command(command) => self.command(now, command, sink),
             Event::Decided { request, decision } => self.decided(&request, decision, sink),
@@ -140,9 +159,12 @@ impl Machine {
         self.life.has_process()
     }
 
-    /// Whether there is something to do: a message, a turn, something in the background.
+    /// Whether there is something to do: a start, a message, a turn, something in the background.
     pub fn is_occupied(&self) -> bool {
-        self.is_busy() || self.messages.is_any_queued() || !self.view().tasks.is_empty()
+        self.is_busy()
+            || self.life.is_starting()
+            || self.messages.is_any_queued()
+            || !self.view().tasks.is_empty()
     }
 
     /// Whether the session is over: nothing more will happen.
@@ -169,6 +191,7 @@ impl Machine {
             self.watchdog.heard(now.instant);
         }
         let had_tasks = !self.view().tasks.is_empty();
+        let was_named = self.life.has_name();
         let mut noticed = Noticed::default();
         self.fold.line(line, &mut |view, change| {
             noticed.change(change);
@@ -177,10 +200,26 @@ impl Machine {
         let lost_tasks = had_tasks && self.view().tasks.is_empty();
         let message = line.body.message();
         let concerns_us = message.is_some_and(|message| self.protocol_line(now, message, sink));
+        if self.life.has_name()
+            && (!was_named || noticed.session)
+            && let Some(id) = self.view().session.id.clone()
+        {
+            self.actions.push(Action::Claim(id));
+        }
         if concerns_us || lost_tasks || !noticed.is_empty() {
             self.expect_wake_up(now, lost_tasks, &noticed);
             self.noticed(noticed);
             self.advance(now, sink);
+        }
+    }
+
+    /// What the history left open has come to its end: there is no process that could go on with it. Recorded, so
+    /// that the same log gives the same view again.
+    fn began(&mut self, sink: &mut Sink<'_>) {
+        let view = self.view();
+        let is_empty = view.entries.is_empty() && view.turns.is_empty() && view.dropped_entries == 0;
+        if !is_empty && view.status != Status::Ended {
+            self.record(HostEvent::RecordingEnded, sink);
         }
     }
 
@@ -222,6 +261,7 @@ impl Machine {
             Command::Start { ticket } => self.start(ticket),
             Command::Settle { ticket } => self.life.settle(ticket),
             Command::Close { ticket } => self.life.close(ticket),
+            Command::CloseIfIdle { ticket } => self.close_if_idle(ticket),
             Command::Stop { ticket } => self.stop(ticket, sink),
         }
     }

@@ -4,17 +4,19 @@
 //! with its history, by the next message. The pool only decides who may have one.
 
 mod admission;
-mod fingerprint;
+mod spare;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use admission::{Admission, Resident, admit};
-pub use fingerprint::Fingerprint;
+use admission::{Admission, Resident, Room};
+use spare::Spare;
+use tokio::sync::Notify;
 use weir_process::ProcessId;
 
 use crate::error::SessionError;
+use crate::fingerprint::Fingerprint;
 use crate::machine::{SendMode, TurnEnd};
 use crate::options::{Conversation, SessionOptions};
 use crate::session::{Message, Sent, Session};
@@ -71,23 +73,19 @@ type Recipe = Arc<dyn Fn() -> SessionOptions + Send + Sync>;
 
 #[derive(Default)]
 struct State {
-    residents: HashMap<String, Entry>,
-    spares: Vec<(Fingerprint, Session)>,
+    residents: HashMap<String, Session>,
+    spares: Vec<Spare>,
     recipes: Vec<(Fingerprint, Recipe)>,
-    /// Processes that are about to be started.
-    reserved: usize,
+    room: Room,
     touches: u64,
     shut_down: bool,
-}
-
-struct Entry {
-    session: Session,
-    fingerprint: Fingerprint,
 }
 
 struct Inner {
     options: PoolOptions,
     state: Mutex<State>,
+    /// Whenever somebody who made room has made it, or has given up.
+    room: Notify,
 }
 
 /// Many conversations, each under a name.
@@ -106,10 +104,22 @@ pub struct Pooled {
     session: Session,
 }
 
+/// What has to happen before there is room.
+enum Admitted {
+    /// There is.
+    Now(Claim),
+    /// Somebody else makes room for the same conversation.
+    WhenOthersAre,
+    /// This spare one has to end.
+    WithoutSpare(Claim, Spare),
+    /// This one has to lose its process.
+    Without(Claim, Session),
+}
+
 impl Pool {
     /// An empty pool.
     pub fn new(options: PoolOptions) -> Self {
-        Self { inner: Arc::new(Inner { options, state: Mutex::new(State::default()) }) }
+        Self { inner: Arc::new(Inner { options, state: Mutex::default(), room: Notify::new() }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -119,8 +129,8 @@ impl Pool {
 
     /// The conversation of this name: the one that is there, or a new one.
     ///
-    /// If it is there but was started with other options, it goes on with these: the process is replaced once its
-    /// turn has ended. Its place in the conversation is kept; `options.conversation` counts for new ones only.
+    /// If it is there, it goes on with these options, see [`Session::reconfigure`]: where they need another process,
+    /// it is replaced once nothing runs. `options.conversation` and `options.history` count for new ones only.
     pub fn conversation(&self, key: impl Into<String>, mut options: SessionOptions) -> Pooled {
         let key = key.into();
         let fingerprint = Fingerprint::of(&options);
@@ -128,48 +138,36 @@ impl Pool {
             options.limits.idle = self.inner.options.idle;
         }
         let mut state = self.lock();
-        let before = state.residents.get(&key).map(|entry| (entry.session.clone(), entry.fingerprint));
+        let before = state.residents.get(&key).cloned();
         let session = match before {
-            Some((session, same)) if same == fingerprint && !session.is_over() => {
+            Some(session) if !session.is_over() => {
+                session.reconfigure_as(options, Some(fingerprint));
                 return Pooled { pool: self.clone(), key, session };
             }
-            Some((old, _)) => {
-                if let Some(id) = old.glance().session_id() {
+            Some(old) => {
+                if let Some(id) = old.glance().session_id().filter(|_| options.persistence) {
                     options.conversation = Conversation::Resume(id);
                 }
-                options.predecessor = Some(old);
                 Session::new(options)
             }
-            None => self.spare_or_new(&mut state, fingerprint, options),
+            None => spare_or_new(&mut state, fingerprint, options),
         };
         state.touches += 1;
         session.glance().touch(state.touches);
-        state.residents.insert(key.clone(), Entry { session: session.clone(), fingerprint });
-        drop(state);
-        self.refill();
+        state.residents.insert(key.clone(), session.clone());
         Pooled { pool: self.clone(), key, session }
     }
 
-    fn spare_or_new(
-        &self,
-        state: &mut State,
-        fingerprint: Fingerprint,
-        mut options: SessionOptions,
-    ) -> Session {
-        let place = state.spares.iter().position(|(kind, spare)| *kind == fingerprint && !spare.is_over());
-        match place.filter(|_| options.conversation == Conversation::New) {
-            Some(place) => {
-                let (_, session) = state.spares.swap_remove(place);
-                session.adopt(options.handler.take(), options.observer.take());
-                session
-            }
-            None => Session::new(options),
-        }
-    }
-
     /// Keeps processes ready for new conversations with these options, so that their first answer comes sooner.
+    ///
+    /// They serve only conversations whose processes would be started in the very same way, with the same logs. A
+    /// process that locks its workspace is not kept ready: nobody else could work there meanwhile.
     pub fn prewarm(&self, recipe: impl Fn() -> SessionOptions + Send + Sync + 'static) {
-        let fingerprint = Fingerprint::of(&recipe());
+        let options = recipe();
+        if options.lock_workspace {
+            return;
+        }
+        let fingerprint = Fingerprint::of(&options);
         let mut state = self.lock();
         if state.recipes.iter().all(|(known, _)| *known != fingerprint) {
             state.recipes.push((fingerprint, Arc::new(recipe)));
@@ -184,46 +182,71 @@ impl Pool {
         if state.shut_down {
             return;
         }
-        state.spares.retain(|(_, spare)| !spare.is_over());
-        let live = state.residents.values().filter(|entry| entry.session.glance().has_process()).count();
+        state.spares.retain(|spare| !spare.is_dead());
+        let taken = state.room.taken(&residents(&state));
         for (fingerprint, recipe) in state.recipes.clone() {
-            let ready = state.spares.iter().filter(|(kind, _)| *kind == fingerprint).count();
-            let room = self.inner.options.most.saturating_sub(live + state.reserved + state.spares.len());
+            let ready = state.spares.iter().filter(|spare| spare.fingerprint == fingerprint).count();
+            let room = self.inner.options.most.saturating_sub(taken + state.spares.len());
             for _ in ready..self.inner.options.spares.min(ready + room) {
-                let session = Session::new(recipe());
-                state.spares.push((fingerprint, session.clone()));
-                tokio::spawn(warm_up(session));
+                state.spares.push(Spare::start(fingerprint, recipe()));
             }
         }
     }
 
     /// Makes room for a process of this conversation.
-    async fn admit(&self, key: &str) -> Result<Reservation, PoolError> {
+    async fn admit(&self, key: &str) -> Result<Claim, PoolError> {
         loop {
-            let to_close = {
-                let mut state = self.lock();
-                if state.shut_down {
-                    return Err(PoolError::ShutDown);
+            let mut room = std::pin::pin!(self.inner.room.notified());
+            // Before the look, so that what happens in between is not missed.
+            room.as_mut().enable();
+            let has_room = match self.decide(key)? {
+                Admitted::Now(claim) => return Ok(claim),
+                Admitted::WhenOthersAre => {
+                    room.await;
+                    continue;
                 }
-                let residents: Vec<Resident> = state.residents.iter().map(resident).collect();
-                let (reserved, spares) = (state.reserved, state.spares.len());
-                match admit(key, &residents, reserved, spares, self.inner.options.most) {
-                    Admission::Admitted => {
-                        state.reserved += 1;
-                        return Ok(Reservation { pool: self.clone() });
-                    }
-                    Admission::DropSpare => state.spares.pop().map(|(_, spare)| (spare, true)),
-                    Admission::Evict(oldest) => {
-                        state.residents.get(&oldest).map(|entry| (entry.session.clone(), false))
-                    }
-                    Admission::Full => return Err(PoolError::Full { most: self.inner.options.most }),
+                Admitted::WithoutSpare(claim, spare) => {
+                    spare.session.stop().await;
+                    Some(claim)
+                }
+                // Its history stays. It may have found something to do meanwhile, and then stays itself; an error
+                // means that it is over, which makes room as well.
+                Admitted::Without(claim, oldest) => {
+                    let is_closed = oldest.close_if_idle().await.unwrap_or(true);
+                    is_closed.then_some(claim)
                 }
             };
-            match to_close {
-                Some((spare, true)) => spare.stop().await,
-                // Its history stays; an error means that it is over, which makes room as well.
-                Some((session, false)) => drop(session.close().await),
-                None => {}
+            if let Some(mut claim) = has_room {
+                claim.is_ready();
+                return Ok(claim);
+            }
+        }
+    }
+
+    /// Whether this conversation may have a process, and what has to go for that. Room is promised at once, so that it
+    /// is not promised to others.
+    fn decide(&self, key: &str) -> Result<Admitted, PoolError> {
+        let mut state = self.lock();
+        if state.shut_down {
+            return Err(PoolError::ShutDown);
+        }
+        state.spares.retain(|spare| !spare.is_dead());
+        let (residents, spares) = (residents(&state), state.spares.len());
+        let claim = |evicted| Claim { pool: self.clone(), key: key.to_owned(), evicted };
+        match state.room.admit(key, &residents, spares, self.inner.options.most) {
+            Admission::Wait => Ok(Admitted::WhenOthersAre),
+            Admission::Full => Err(PoolError::Full { most: self.inner.options.most }),
+            Admission::DropSpare if let Some(spare) = state.spares.pop() => {
+                state.room.claim(key, false, None);
+                Ok(Admitted::WithoutSpare(claim(None), spare))
+            }
+            Admission::Evict(oldest) if let Some(session) = state.residents.get(&oldest).cloned() => {
+                state.room.claim(key, false, Some(oldest.clone()));
+                Ok(Admitted::Without(claim(Some(oldest)), session))
+            }
+            Admission::Admitted | Admission::DropSpare | Admission::Evict(_) => {
+                state.room.claim(key, true, None);
+                Ok(Admitted::Now(claim(None)))
             }
         }
     }
@@ -234,7 +257,7 @@ impl Pool {
         let mut list: Vec<_> = state
             .residents
             .iter()
-            .map(|(key, entry)| (key.clone(), entry.session.glance().has_process()))
+            .map(|(key, session)| (key.clone(), session.glance().has_process()))
             .collect();
         list.sort();
         list
@@ -247,15 +270,15 @@ impl Pool {
 
     /// How many of them have a process.
     pub fn live_spares(&self) -> usize {
-        self.lock().spares.iter().filter(|(_, spare)| spare.glance().pid().is_some()).count()
+        self.lock().spares.iter().filter(|spare| spare.session.glance().pid().is_some()).count()
     }
 
     /// Forgets a conversation and ends its process.
     pub async fn remove(&self, key: &str) -> bool {
-        let entry = self.lock().residents.remove(key);
-        match entry {
-            Some(entry) => {
-                entry.session.stop().await;
+        let session = self.lock().residents.remove(key);
+        match session {
+            Some(session) => {
+                session.stop().await;
                 true
             }
             None => false,
@@ -268,9 +291,8 @@ impl Pool {
             let mut state = self.lock();
             state.shut_down = true;
             state.recipes.clear();
-            let spares = std::mem::take(&mut state.spares).into_iter().map(|(_, spare)| spare);
-            let residents = state.residents.values().map(|entry| entry.session.clone());
-            spares.chain(residents.collect::<Vec<_>>()).collect()
+            let spares = std::mem::take(&mut state.spares).into_iter().map(|spare| spare.session);
+            spares.chain(state.residents.values().cloned()).collect()
         };
         let deadline = tokio::time::Instant::now() + patience;
         let mut tasks = tokio::task::JoinSet::new();
@@ -285,33 +307,53 @@ impl Pool {
     }
 }
 
-/// Starts a CLI and makes it load what it needs for a first answer.
-async fn warm_up(session: Session) {
-    if session.start().await.is_ok() {
-        // Old versions do not know this request; they are started, which is most of it.
-        let _ = session.context_usage().await;
+fn spare_or_new(state: &mut State, fingerprint: Fingerprint, options: SessionOptions) -> Session {
+    state.spares.retain(|spare| !spare.is_dead());
+    let is_new = options.conversation == Conversation::New && options.history.is_none();
+    let place = state.spares.iter().position(|spare| spare.fingerprint == fingerprint);
+    match place.filter(|_| is_new) {
+        Some(place) => {
+            let session = state.spares.swap_remove(place).session;
+            session.reconfigure_as(options, Some(fingerprint));
+            session
+        }
+        None => Session::new(options),
     }
 }
 
-fn resident((key, entry): (&String, &Entry)) -> Resident {
-    let glance = entry.session.glance();
-    Resident {
-        key: key.clone(),
-        has_process: glance.has_process(),
-        is_busy: glance.is_busy(),
-        touched: glance.touched(),
-    }
+fn residents(state: &State) -> Vec<Resident> {
+    let resident = |(key, session): (&String, &Session)| {
+        let glance = session.glance();
+        Resident {
+            key: key.clone(),
+            has_process: glance.has_process(),
+            is_busy: glance.is_busy(),
+            touched: glance.touched(),
+        }
+    };
+    state.residents.iter().map(resident).collect()
 }
 
-/// Room for a process that is about to be started.
-struct Reservation {
+/// Room for a process, from the decision until the process itself is counted.
+struct Claim {
     pool: Pool,
+    key: String,
+    evicted: Option<String>,
 }
 
-impl Drop for Reservation {
+impl Claim {
+    /// What had to end has ended.
+    fn is_ready(&mut self) {
+        let evicted = self.evicted.take();
+        self.pool.lock().room.is_ready(&self.key, evicted.as_deref());
+        self.pool.inner.room.notify_waiters();
+    }
+}
+
+impl Drop for Claim {
     fn drop(&mut self) {
-        let mut state = self.pool.lock();
-        state.reserved = state.reserved.saturating_sub(1);
+        self.pool.lock().room.release(&self.key, self.evicted.as_deref());
+        self.pool.inner.room.notify_waiters();
     }
 }
 
@@ -333,15 +375,16 @@ impl Pooled {
 
     async fn send_as(&self, message: Message, mode: SendMode) -> Result<Sent, PoolError> {
         self.recycle().await;
-        let reservation = self.pool.admit(&self.key).await?;
+        let claim = self.pool.admit(&self.key).await?;
         {
             let mut state = self.pool.lock();
             state.touches += 1;
             self.session.glance().touch(state.touches);
         }
         let sent = self.session.send_as(message, mode).await;
-        // From here on the process itself is counted.
-        drop(reservation);
+        // From here on the process itself is counted, and what room is left is for spares.
+        drop(claim);
+        self.pool.refill();
         Ok(sent?)
     }
 
@@ -357,7 +400,8 @@ impl Pooled {
             options.most_bytes.zip(size).is_some_and(|(most, size)| size > most)
         };
         if is_old || is_large() {
-            let _ = self.session.close().await;
+            // Somebody else may have sent it a message meanwhile; then it is replaced another time.
+            let _ = self.session.close_if_idle().await;
         }
     }
 

@@ -10,7 +10,11 @@ mod control;
 #[cfg(test)]
 mod dropped;
 #[cfg(test)]
+mod dying;
+#[cfg(test)]
 mod follow;
+#[cfg(test)]
+mod history;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
@@ -21,6 +25,8 @@ mod one_shot;
 mod played;
 #[cfg(test)]
 mod queue;
+#[cfg(test)]
+mod reconfigured;
 #[cfg(test)]
 mod stop;
 #[cfg(test)]

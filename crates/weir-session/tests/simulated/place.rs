@@ -10,6 +10,8 @@ use weir_process::{Environment, Lock, LogOptions, ProcessId, StopOptions};
 use weir_session::{Observer, Session, SessionOptions};
 use weir_wire::Line;
 
+use crate::programs::simulated_claude;
+
 /// Longer than anything takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(40);
 
@@ -48,22 +50,11 @@ pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
-fn simulated_claude() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).unwrap();
-    let name = format!("simulated-claude{}", std::env::consts::EXE_SUFFIX);
-    let program = built.join("examples").join(name);
-    assert!(
-        program.is_file(),
-        "{} is not there: `cargo test -p weir-session` builds it; for a single test run `cargo build --examples` first",
-        program.display()
-    );
-    program
-}
-
 impl Place {
     pub(crate) fn new() -> Self {
+        // What a tool leaves behind is left to us and not to the first process of the machine, which in a container
+        // may be one that reaps nothing.
+        weir_process::adopt_orphans().unwrap();
         let folder = tempfile::tempdir().unwrap();
         for name in ["home", "work", "tmp"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();

@@ -129,6 +129,11 @@ impl Fold {
         }
     }
 
+    /// Keeps itself small in another way from now on.
+    pub fn set_options(&mut self, options: FoldOptions) {
+        self.options = options;
+    }
+
     /// The view as it stands.
     pub fn view(&self) -> &View {
         &self.view
@@ -204,6 +209,9 @@ impl Fold {
             }
             HostEvent::Interrupted => self.turns.interrupt(),
             HostEvent::Stderr { .. } => {}
+            HostEvent::LogFailed { message } => {
+                self.add_notice(Notice::Error { message: message.clone() }, sink);
+            }
             HostEvent::ProcessExited { code, signal, stderr } => {
                 self.stream_ended(sink);
                 if *code != Some(0) {

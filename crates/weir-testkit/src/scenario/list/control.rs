@@ -93,6 +93,34 @@ fn interrupts() -> Vec<Scenario> {
         )
         .shows("turn 2 Succeeded*"),
         Scenario::new(
+            "interrupt-before-first-turn",
+            "an interrupt that comes together with the first message ends its turn as it begins",
+            Process::new(
+                [
+                    Action::SendInterrupted(script([says("never")]), "interrupt-1"),
+                    Action::Await(Condition::Results(1)),
+                ]
+                .into_iter()
+                .chain(goes_on()),
+            ),
+        )
+        .shows("turn 1 Interrupted*")
+        .shows("[2] text Complete \"after the interrupt\""),
+        Scenario::new(
+            "interrupt-before-later-turn",
+            "an interrupt that comes together with a later message: 2.1.325 says that the message is still queued and \
+             answers it",
+            Process::new([
+                Action::Send(script([says("first")])),
+                Action::Await(Condition::Results(1)),
+                Action::SendInterrupted(script([says("second")]), "interrupt-1"),
+                Action::Await(Condition::Results(2)),
+                Action::Send(script([says("third")])),
+                Action::Await(Condition::Results(3)),
+            ]),
+        )
+        .shows("[3] text Complete \"third\""),
+        Scenario::new(
             "terminate-signal",
             "SIGTERM while a command runs: no result, and the command is ended",
             Process::new([

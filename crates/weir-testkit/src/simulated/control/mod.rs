@@ -186,7 +186,9 @@ fn interrupt(sim: &Sim, id: &str) {
     }
     let body = object! { "still_queued" => sim.queue.waiting() };
     sim.respond(&lines::control_success(id, (!sim.profile.is_old()).then_some(body)));
-    if let Some(current) = current {
-        current.cancel(Stop::Interrupt);
+    match current {
+        Some(current) => current.cancel(Stop::Interrupt),
+        // The newer version forgets it, except before its first turn.
+        None => sim.queue.interrupt_next(sim.profile.coalesces()),
     }
 }
