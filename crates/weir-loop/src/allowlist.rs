@@ -33,8 +33,19 @@ const TOOLS: [&str; 26] = [
 ];
 
 /// Tools whose rules can say more than the name.
-const WITH_RULES: [&str; 11] =
-    ["Agent", "Bash", "Edit", "MultiEdit", "NotebookEdit", "Read", "Skill", "SlashCommand", "Task", "WebFetch", "Write"];
+const WITH_RULES: [&str; 11] = [
+    "Agent",
+    "Bash",
+    "Edit",
+    "MultiEdit",
+    "NotebookEdit",
+    "Read",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "WebFetch",
+    "Write",
+];
 
 /// Something that is wrong with the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +66,11 @@ struct Rule<'a> {
 impl<'a> Rule<'a> {
     fn parse(text: &'a str) -> Result<Self, String> {
         let Some((tool, rest)) = text.split_once('(') else {
-            return if text.contains(')') { Err("a bracket is closed that was not opened".into()) } else { Ok(Self { tool: text, content: None }) };
+            return if text.contains(')') {
+                Err("a bracket is closed that was not opened".into())
+            } else {
+                Ok(Self { tool: text, content: None })
+            };
         };
         match rest.strip_suffix(')') {
             Some("") => Err("the brackets are empty; leave them out to allow the whole tool".into()),
@@ -69,7 +84,8 @@ impl<'a> Rule<'a> {
 pub fn lint(allowed: &[String], disallowed: &[String]) -> Vec<ToolFinding> {
     let mut findings = Vec::new();
     if allowed.is_empty() {
-        let message = "no tool is allowed, so nothing can be done; list them, such as Read,Edit,Bash".to_owned();
+        let message =
+            "no tool is allowed, so nothing can be done; list them, such as Read,Edit,Bash".to_owned();
         findings.push(ToolFinding { level: Level::Error, message });
     }
     for text in allowed {
@@ -92,7 +108,8 @@ fn of_rule(text: &str, rule: Rule<'_>, allowed: &[String], disallowed: &[String]
     }
     if let Some(content) = rule.content {
         if allowed.iter().any(|other| other == rule.tool) {
-            findings.push(warning(text, &format!("{} is allowed as a whole, so this adds nothing", rule.tool)));
+            findings
+                .push(warning(text, &format!("{} is allowed as a whole, so this adds nothing", rule.tool)));
         }
         findings.extend(of_content(text, rule.tool, content));
     }
@@ -117,7 +134,10 @@ fn of_content(text: &str, tool: &str, content: &str) -> Option<ToolFinding> {
         "Read" | "Edit" | "Write" | "MultiEdit" | "NotebookEdit"
             if content.starts_with('/') && !content.starts_with("//") =>
         {
-            Some(warning(text, "one slash means the folder of the settings; write two for the root of the disk"))
+            Some(warning(
+                text,
+                "one slash means the folder of the settings; write two for the root of the disk",
+            ))
         }
         _ => None,
     }
@@ -127,7 +147,10 @@ fn bash(text: &str, content: &str) -> Option<ToolFinding> {
     // The CLI takes a command apart and asks for each part, so a rule with two of them matches none.
     let compound = ["&&", "||", ";", "|", "\n", "$(", "`"].into_iter().find(|sign| content.contains(sign));
     if let Some(sign) = compound {
-        let why = format!("a compound command ({}) is checked part by part; allow each part by a rule of its own", sign.escape_debug());
+        let why = format!(
+            "a compound command ({}) is checked part by part; allow each part by a rule of its own",
+            sign.escape_debug()
+        );
         return Some(error(text, &why));
     }
     if content.starts_with("cd ") {
@@ -173,7 +196,14 @@ mod tests {
 
     #[test]
     fn the_usual_rules_are_fine() {
-        let rules = ["Read", "Bash(git log:*)", "Bash(npm test)", "Edit(src/**)", "WebFetch(domain:docs.rs)", "mcp__db__query"];
+        let rules = [
+            "Read",
+            "Bash(git log:*)",
+            "Bash(npm test)",
+            "Edit(src/**)",
+            "WebFetch(domain:docs.rs)",
+            "mcp__db__query",
+        ];
         assert_eq!(lint_of(&rules), []);
     }
 
@@ -195,7 +225,10 @@ mod tests {
         ];
         for (rule, why) in wrong {
             let found = lint_of(&[rule]);
-            assert!(found.iter().any(|(level, text)| *level == Level::Error && text.contains(why)), "{rule}: {found:?}");
+            assert!(
+                found.iter().any(|(level, text)| *level == Level::Error && text.contains(why)),
+                "{rule}: {found:?}"
+            );
         }
         assert_eq!(lint(&[], &[]).len(), 1);
     }

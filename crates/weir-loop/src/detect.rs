@@ -32,7 +32,8 @@ pub fn gates(workspace: &Path) -> Vec<Gate> {
     if gates.is_empty() && has("Makefile") {
         let text = std::fs::read_to_string(workspace.join("Makefile")).unwrap_or_default();
         let targets = ["test", "check", "lint"].into_iter().filter(|target| {
-            text.lines().any(|line| line.strip_prefix(target).is_some_and(|rest| rest.trim_start().starts_with(':')))
+            text.lines()
+                .any(|line| line.strip_prefix(target).is_some_and(|rest| rest.trim_start().starts_with(':')))
         });
         gates.extend(targets.map(|target| gate(target, &["make", target], &["Makefile"])));
     }
@@ -43,9 +44,19 @@ fn node(workspace: &Path) -> Vec<Gate> {
     let text = std::fs::read_to_string(workspace.join("package.json")).unwrap_or_default();
     let package: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     let manager = [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb", "bun")];
-    let manager = manager.into_iter().find(|(file, _)| workspace.join(file).exists()).map_or("npm", |(_, name)| name);
-    let has = |script: &str| package.get("scripts").and_then(|scripts| scripts.get(script)?.as_str()).is_some_and(|text| !text.contains("no test specified"));
-    ["test", "lint", "typecheck"].into_iter().filter(|script| has(script)).map(|script| gate(script, &[manager, "run", script], &[])).collect()
+    let manager =
+        manager.into_iter().find(|(file, _)| workspace.join(file).exists()).map_or("npm", |(_, name)| name);
+    let has = |script: &str| {
+        package
+            .get("scripts")
+            .and_then(|scripts| scripts.get(script)?.as_str())
+            .is_some_and(|text| !text.contains("no test specified"))
+    };
+    ["test", "lint", "typecheck"]
+        .into_iter()
+        .filter(|script| has(script))
+        .map(|script| gate(script, &[manager, "run", script], &[]))
+        .collect()
 }
 
 fn gate(name: &str, command: &[&str], files: &[&str]) -> Gate {
@@ -87,10 +98,17 @@ allowed_tools = [\"Read\", \"Edit\", \"Write\", \"Bash\", \"Glob\", \"Grep\"]
         );
     }
     for gate in gates {
-        let quoted = |words: &[String]| words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
-        text.push_str(&format!("\n[[loop.gates]]\nname = {:?}\ncommand = [{}]\ntimeout = \"{}\"\n", gate.name, quoted(&gate.command), gate.timeout));
+        let quoted =
+            |words: &[String]| words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        text.push_str(&format!(
+            "\n[[loop.gates]]\nname = {:?}\ncommand = [{}]\ntimeout = \"{}\"\n",
+            gate.name,
+            quoted(&gate.command),
+            gate.timeout
+        ));
         if !gate.files.is_empty() {
-            let files: Vec<String> = gate.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+            let files: Vec<String> =
+                gate.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
             text.push_str(&format!("files = [{}]\n", quoted(&files)));
         }
     }
@@ -117,7 +135,10 @@ mod tests {
         assert_eq!(names(&[("Cargo.toml", "")])[0], "cargo test");
         let package = r#"{"scripts": {"test": "vitest", "build": "x"}}"#;
         assert_eq!(names(&[("package.json", package), ("pnpm-lock.yaml", "")]), ["pnpm run test"]);
-        assert_eq!(names(&[("package.json", r#"{"scripts": {"test": "echo \"no test specified\""}}"#)]), [""; 0]);
+        assert_eq!(
+            names(&[("package.json", r#"{"scripts": {"test": "echo \"no test specified\""}}"#)]),
+            [""; 0]
+        );
         assert_eq!(names(&[("Makefile", "build:\n\ntest: build\n\tx\n")]), ["make test"]);
         assert_eq!(names(&[("pyproject.toml", "")]), ["python3 -m pytest -q"]);
         assert!(names(&[]).is_empty());

@@ -32,7 +32,10 @@ fn normal(line: &str) -> String {
             }
             _ if letter.is_ascii_digit() => {
                 // A number, also in base 16: `0x7f3a`, `1a2b3c`.
-                while letters.next_if(|next| next.is_ascii_hexdigit() || matches!(next, 'x' | '.' | ':')).is_some() {}
+                while letters
+                    .next_if(|next| next.is_ascii_hexdigit() || matches!(next, 'x' | '.' | ':'))
+                    .is_some()
+                {}
                 out.push('#');
             }
             _ if letter.is_whitespace() => {
@@ -54,9 +57,15 @@ mod tests {
     #[test]
     fn the_same_failure_has_the_same_fingerprint() {
         let first = of(&["test", "thread 'main' (1234) panicked at src/lib.rs:10:5\nfinished in 0.02s"]);
-        let again = of(&["test", "thread 'main' (99) panicked at  src/lib.rs:12:5 \n\u{1b}[31mfinished in 1.75s\u{1b}[0m"]);
+        let again = of(&[
+            "test",
+            "thread 'main' (99) panicked at  src/lib.rs:12:5 \n\u{1b}[31mfinished in 1.75s\u{1b}[0m",
+        ]);
         assert_eq!(first, again);
-        assert_ne!(first, of(&["test", "thread 'main' (1234) panicked at src/main.rs:10:5\nfinished in 0.02s"]));
+        assert_ne!(
+            first,
+            of(&["test", "thread 'main' (1234) panicked at src/main.rs:10:5\nfinished in 0.02s"])
+        );
         assert_ne!(of(&["a", "b"]), of(&["ab", ""]));
     }
 }

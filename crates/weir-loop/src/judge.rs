@@ -16,7 +16,8 @@ pub fn judge_run(run: &AgentRun) -> Option<Failure> {
         _ => {}
     }
     if is_rate_limited(run) {
-        let limit = run.rate_limit.as_ref().and_then(|limit| limit.limit.as_deref()).unwrap_or("the API's limit");
+        let limit =
+            run.rate_limit.as_ref().and_then(|limit| limit.limit.as_deref()).unwrap_or("the API's limit");
         return fail(Outcome::RateLimited, format!("the account's limit is reached ({limit})"));
     }
     if !run.denials.is_empty() {
@@ -44,7 +45,8 @@ pub fn judge_run(run: &AgentRun) -> Option<Failure> {
     if run.is_error {
         let subtype = run.subtype.as_deref().unwrap_or("an error");
         let status = run.api_error_status.map(|status| format!(", API status {status}")).unwrap_or_default();
-        let mut failure = Failure::new(Outcome::Failed, format!("the result is an error ({subtype}{status})"), "");
+        let mut failure =
+            Failure::new(Outcome::Failed, format!("the result is an error ({subtype}{status})"), "");
         failure.output = if run.errors.is_empty() { run.text.clone() } else { run.errors.join("\n") };
         return Some(failure);
     }
@@ -77,7 +79,11 @@ pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
     // One that changes nothing and ends with a question has most likely asked instead of working.
     let last = run.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     if last.ends_with('?') {
-        return Some(Failure::new(Outcome::Question, format!("it asked instead of working: {last}"), run.text.clone()));
+        return Some(Failure::new(
+            Outcome::Question,
+            format!("it asked instead of working: {last}"),
+            run.text.clone(),
+        ));
     }
     Some(Failure::new(Outcome::NoChange, "it ended well and changed nothing", run.text.clone()))
 }
@@ -91,7 +97,8 @@ pub fn judge_gates(before: &[GateResult], after: &[GateResult], policy: AlreadyB
         return None;
     }
     let names: Vec<String> = failed.iter().map(|gate| format!("{} ({})", gate.name, gate.ending)).collect();
-    let output: Vec<String> = failed.iter().map(|gate| format!("{}:\n{}", gate.name, gate.output.trim_end())).collect();
+    let output: Vec<String> =
+        failed.iter().map(|gate| format!("{}:\n{}", gate.name, gate.output.trim_end())).collect();
     Some(Failure::new(Outcome::Failed, format!("gates failed: {}", names.join(", ")), output.join("\n\n")))
 }
 
@@ -102,7 +109,12 @@ mod tests {
     use serde_json::json;
 
     fn answered() -> AgentRun {
-        AgentRun { end: AgentEnd::Answered, text: "All done, tests pass.".into(), turns: Some(3), ..AgentRun::default() }
+        AgentRun {
+            end: AgentEnd::Answered,
+            text: "All done, tests pass.".into(),
+            turns: Some(3),
+            ..AgentRun::default()
+        }
     }
 
     fn outcome(run: &AgentRun) -> Option<Outcome> {
@@ -114,7 +126,13 @@ mod tests {
     }
 
     fn gate(name: &str, passed: bool) -> GateResult {
-        GateResult { name: name.into(), passed, ending: "exit code 1".into(), output: "boom".into(), took_ms: 1 }
+        GateResult {
+            name: name.into(),
+            passed,
+            ending: "exit code 1".into(),
+            output: "boom".into(),
+            took_ms: 1,
+        }
     }
 
     #[test]
@@ -126,7 +144,10 @@ mod tests {
 
     #[test]
     fn the_word_limit_in_a_text_is_no_limit() {
-        let run = AgentRun { text: "usage limit reached, resets at 5pm; 429 too many requests".into(), ..answered() };
+        let run = AgentRun {
+            text: "usage limit reached, resets at 5pm; 429 too many requests".into(),
+            ..answered()
+        };
         assert_eq!(outcome(&run), None);
         let run = AgentRun { is_error: true, errors: vec!["rate limit".into()], ..run };
         assert_eq!(outcome(&run), Some(Outcome::Failed));
@@ -134,7 +155,12 @@ mod tests {
 
     #[test]
     fn a_structured_rejection_is_one_if_it_ended_the_turn() {
-        let limit = LimitInfo { rejected: true, resets_at: Some(5), limit: Some("five_hour".into()), utilization: None };
+        let limit = LimitInfo {
+            rejected: true,
+            resets_at: Some(5),
+            limit: Some("five_hour".into()),
+            utilization: None,
+        };
         let run = AgentRun { rate_limit: Some(limit), ..answered() };
         assert_eq!(outcome(&run), None);
         assert_eq!(outcome(&AgentRun { is_error: true, ..run }), Some(Outcome::RateLimited));
@@ -145,7 +171,11 @@ mod tests {
         let denial = DeniedTool::new("Bash", json!({"command": "git push"}));
         let failure = judge_run(&AgentRun { denials: vec![denial], ..answered() }).unwrap();
         assert_eq!(failure.outcome, Outcome::Denied);
-        assert!(failure.reason.contains("Bash git push") && failure.reason.contains("Bash(git push:*)"), "{}", failure.reason);
+        assert!(
+            failure.reason.contains("Bash git push") && failure.reason.contains("Bash(git push:*)"),
+            "{}",
+            failure.reason
+        );
     }
 
     #[test]
@@ -156,8 +186,14 @@ mod tests {
         assert_eq!(outcome(&with(AgentEnd::TimedOut { why: "x".into() })), Some(Outcome::TimedOut));
         assert_eq!(outcome(&with(AgentEnd::Budget { why: "x".into() })), Some(Outcome::Budget));
         assert_eq!(outcome(&with(AgentEnd::Interrupted)), Some(Outcome::Interrupted));
-        assert_eq!(outcome(&AgentRun { is_empty: true, text: String::new(), ..answered() }), Some(Outcome::Crashed));
-        assert_eq!(outcome(&AgentRun { unanswered: vec!["Which?".into()], ..answered() }), Some(Outcome::Question));
+        assert_eq!(
+            outcome(&AgentRun { is_empty: true, text: String::new(), ..answered() }),
+            Some(Outcome::Crashed)
+        );
+        assert_eq!(
+            outcome(&AgentRun { unanswered: vec!["Which?".into()], ..answered() }),
+            Some(Outcome::Question)
+        );
     }
 
     #[test]

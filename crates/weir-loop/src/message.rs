@@ -41,7 +41,10 @@ pub fn done(record: &TaskRecord, run_id: &str) -> String {
 /// The message for the work of a task that was given up.
 pub fn given_up(record: &TaskRecord, failure: &Failure, run_id: &str) -> String {
     let subject = subject(&format!("Unfinished ({}): {}", failure.outcome, record.task.title));
-    format!("{subject}\n\n{}\n\nWeir-Run: {run_id}\nWeir-Task: {}\nWeir-Outcome: {}\n", failure.reason, record.task.id, failure.outcome)
+    format!(
+        "{subject}\n\n{}\n\nWeir-Run: {run_id}\nWeir-Task: {}\nWeir-Outcome: {}\n",
+        failure.reason, record.task.id, failure.outcome
+    )
 }
 
 fn subject(title: &str) -> String {
@@ -82,6 +85,9 @@ mod tests {
         assert!(lines.next().unwrap().chars().count() <= 72);
         assert!(text.contains(title.trim()));
         let failure = Failure::new(Outcome::Crashed, "it died", "");
-        assert!(given_up(&record("- [ ] x\n"), &failure, "r1").starts_with("Unfinished (crashed): x\n\nit died\n"));
+        assert!(
+            given_up(&record("- [ ] x\n"), &failure, "r1")
+                .starts_with("Unfinished (crashed): x\n\nit died\n")
+        );
     }
 }

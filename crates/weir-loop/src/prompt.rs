@@ -38,7 +38,10 @@ pub fn pack(parts: &Parts<'_>, config: &Config) -> String {
     let mut prompt = head(parts);
     prompt.push_str(&checks(parts, config));
     let room = limits.max_bytes.saturating_sub(prompt.len());
-    let failure = parts.failure.map(|failure| last_attempt(parts.attempt, failure, room.min(limits.failure_bytes))).unwrap_or_default();
+    let failure = parts
+        .failure
+        .map(|failure| last_attempt(parts.attempt, failure, room.min(limits.failure_bytes)))
+        .unwrap_or_default();
     let room = room.saturating_sub(failure.len());
     let learned = learned(parts.progress, room, limits);
     prompt.push_str(&failure);
@@ -164,13 +167,22 @@ mod tests {
 
     #[test]
     fn everything_is_in_it_in_order() {
-        let config = crate::config::parse("[[loop.gates]]\nname = \"test\"\ncommand = [\"cargo\", \"test\"]").unwrap();
+        let config =
+            crate::config::parse("[[loop.gates]]\nname = \"test\"\ncommand = [\"cargo\", \"test\"]").unwrap();
         let failure = Failure::new(Outcome::Failed, "gates failed: test", "assertion failed");
         let prompt = packed(&task("At length."), Some(&failure), "use the parser of x", &config);
-        let places: Vec<Option<usize>> = ["# Task: Add a flag", "Parser", "At length.", "prints JSON", "`cargo test` (fails", "assertion failed", "use the parser"]
-            .iter()
-            .map(|part| prompt.find(part))
-            .collect();
+        let places: Vec<Option<usize>> = [
+            "# Task: Add a flag",
+            "Parser",
+            "At length.",
+            "prints JSON",
+            "`cargo test` (fails",
+            "assertion failed",
+            "use the parser",
+        ]
+        .iter()
+        .map(|part| prompt.find(part))
+        .collect();
         assert!(places.is_sorted() && places.iter().all(Option::is_some), "{places:?}\n{prompt}");
     }
 
@@ -178,7 +190,11 @@ mod tests {
     fn a_prompt_keeps_to_its_size_and_keeps_the_end_of_the_output() {
         let mut config = Config::default();
         config.prompt = PromptLimits { max_bytes: 4096, failure_bytes: 1500, progress_bytes: 1000 };
-        let failure = Failure::new(Outcome::Failed, "gates failed", format!("{}the last line", "noise ä\n".repeat(3000)));
+        let failure = Failure::new(
+            Outcome::Failed,
+            "gates failed",
+            format!("{}the last line", "noise ä\n".repeat(3000)),
+        );
         let progress = format!("{}newest", "old pattern\n".repeat(500));
         let prompt = packed(&task("x"), Some(&failure), &progress, &config);
         assert!(prompt.len() <= 4096, "{}", prompt.len());

@@ -46,7 +46,10 @@ mod tests {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
         assert_eq!(rfc3339(1_794_726_184_346), "2026-11-15T07:03:04Z");
         assert_eq!(rfc3339(951_782_400_000), "2000-02-29T00:00:00Z");
-        assert_eq!((words(850), words(12_500), words(185_000)), ("850 ms".into(), "12.5 s".into(), "3 min 05 s".into()));
+        assert_eq!(
+            (words(850), words(12_500), words(185_000)),
+            ("850 ms".into(), "12.5 s".into(), "3 min 05 s".into())
+        );
         assert_eq!(words(8_040_000), "2 h 14 min");
     }
 }

@@ -25,7 +25,10 @@ pub(super) fn run(command: LoopConfigCommand) -> anyhow::Result<Exit> {
         writeln!(out, "{}", serde_json::to_string(&findings)?)?;
     } else {
         let style = Style::for_stdout();
-        let name = file.path.map_or_else(|| "the defaults (there is no weir.toml)".to_owned(), |path| path.display().to_string());
+        let name = file.path.map_or_else(
+            || "the defaults (there is no weir.toml)".to_owned(),
+            |path| path.display().to_string(),
+        );
         for finding in &findings {
             let mark = if finding.level == Level::Error { style.bad("✗") } else { style.careful("!") };
             writeln!(out, "{mark} {}: {}", finding.place, finding.message)?;

@@ -25,10 +25,22 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
     for gate in &config.gates {
         writeln!(out, "Gate {}: {} (up to {})", gate.name, gate.command.join(" "), gate.timeout)?;
     }
-    let protected: Vec<String> =
-        config.protected_paths(place.file.path.as_deref()).iter().map(|path| path.display().to_string()).collect();
-    writeln!(out, "Protected: {}", if protected.is_empty() { "nothing".to_owned() } else { protected.join(", ") })?;
-    writeln!(out, "\n{} tasks, {} of them done:", list.tasks.len(), list.tasks.iter().filter(|task| task.done).count())?;
+    let protected: Vec<String> = config
+        .protected_paths(place.file.path.as_deref())
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    writeln!(
+        out,
+        "Protected: {}",
+        if protected.is_empty() { "nothing".to_owned() } else { protected.join(", ") }
+    )?;
+    writeln!(
+        out,
+        "\n{} tasks, {} of them done:",
+        list.tasks.len(),
+        list.tasks.iter().filter(|task| task.done).count()
+    )?;
     for task in &list.tasks {
         let mark = if task.done { "x" } else { " " };
         let needs: Vec<&str> = task.needs.iter().map(weir_loop::tasks::TaskId::as_str).collect();

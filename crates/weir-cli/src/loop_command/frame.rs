@@ -29,7 +29,11 @@ impl Frame<'_> {
         let mut foot = self.bars();
         if let Some(wait) = &run.wait {
             let left = u64::try_from(wait.until - self.now).unwrap_or(0);
-            foot.push(self.style.careful(&format!("waiting, {} left: {}", words(left), one_line(&wait.reason, self.width / 2))));
+            foot.push(self.style.careful(&format!(
+                "waiting, {} left: {}",
+                words(left),
+                one_line(&wait.reason, self.width / 2)
+            )));
         }
         for open in &run.questions {
             foot.extend(open_question(open, self.style).lines().map(str::to_owned));
@@ -52,7 +56,8 @@ impl Frame<'_> {
     /// The tasks that fit: those at work, and what is around them.
     fn tasks(&self, room: usize) -> Vec<String> {
         let tasks = &self.run.tasks;
-        let first_open = tasks.iter().position(|task| matches!(task.state, TaskState::Active | TaskState::Pending));
+        let first_open =
+            tasks.iter().position(|task| matches!(task.state, TaskState::Active | TaskState::Pending));
         let anchor = first_open.unwrap_or(tasks.len().saturating_sub(1));
         let room = if tasks.len() > room { room.saturating_sub(2).max(1) } else { room };
         let from = anchor.saturating_sub(room / 3).min(tasks.len().saturating_sub(room));
@@ -78,12 +83,17 @@ impl Frame<'_> {
             TaskState::Pending => style.faint("·"),
         };
         let title = one_line(&record.task.title, (self.width / 2).clamp(16, 60));
-        let spent = if record.attempts.is_empty() { String::new() } else { format!("  ${:.4}  {}", record.cost_usd(), words(record.took_ms())) };
+        let spent = if record.attempts.is_empty() {
+            String::new()
+        } else {
+            format!("  ${:.4}  {}", record.cost_usd(), words(record.took_ms()))
+        };
         let room = self.width.saturating_sub(title.chars().count() + spent.chars().count() + 6);
         let note = match record.state {
             TaskState::Active => format!("  {}", one_line(&self.activity(record), room)),
             TaskState::Failed => {
-                let reason = record.failure.as_ref().map(|failure| failure.reason.as_str()).unwrap_or_default();
+                let reason =
+                    record.failure.as_ref().map(|failure| failure.reason.as_str()).unwrap_or_default();
                 format!("  {}", one_line(&format!("{}: {reason}", task_words(record)), room))
             }
             TaskState::Done | TaskState::Skipped | TaskState::Pending => String::new(),
@@ -97,7 +107,8 @@ impl Frame<'_> {
         match self.activities.get(record.task.id.as_str()) {
             Some((text, since)) => {
                 let time = u64::try_from(self.now - since).unwrap_or(0);
-                let time = if time >= 2000 { format!(" ({})", words(time / 1000 * 1000)) } else { String::new() };
+                let time =
+                    if time >= 2000 { format!(" ({})", words(time / 1000 * 1000)) } else { String::new() };
                 format!("attempt {number} · {text}{time}")
             }
             None => format!("attempt {number}"),
@@ -115,9 +126,24 @@ impl Frame<'_> {
         };
         let time = limits.wall_time.as_millis();
         vec![
-            bar("cost", budget.cost_usd, limits.cost_usd, format!("${:.4} of ${:.2}", budget.cost_usd, limits.cost_usd)),
-            bar("iterations", f64::from(budget.iterations), f64::from(limits.iterations), format!("{} of {}", budget.iterations, limits.iterations)),
-            bar("time", budget.active_ms as f64, time as f64, format!("{} of {}", words(budget.active_ms), words(time))),
+            bar(
+                "cost",
+                budget.cost_usd,
+                limits.cost_usd,
+                format!("${:.4} of ${:.2}", budget.cost_usd, limits.cost_usd),
+            ),
+            bar(
+                "iterations",
+                f64::from(budget.iterations),
+                f64::from(limits.iterations),
+                format!("{} of {}", budget.iterations, limits.iterations),
+            ),
+            bar(
+                "time",
+                budget.active_ms as f64,
+                time as f64,
+                format!("{} of {}", words(budget.active_ms), words(time)),
+            ),
         ]
     }
 }
@@ -137,13 +163,24 @@ mod tests {
             task.state = TaskState::Done;
         }
         run.tasks[50].state = TaskState::Active;
-        run.tasks[50].step = Some(Step::Agent { number: 2, session_id: "s".into(), tree: "t".into(), retried: false });
+        run.tasks[50].step =
+            Some(Step::Agent { number: 2, session_id: "s".into(), tree: "t".into(), retried: false });
         let activities = Activities::from([("task-50".to_owned(), ("Bash cargo test".to_owned(), 0))]);
-        let frame = Frame { run: &run, activities: &activities, now: 65_000, width: 80, height: 24, style: Style::plain() };
+        let frame = Frame {
+            run: &run,
+            activities: &activities,
+            now: 65_000,
+            width: 80,
+            height: 24,
+            style: Style::plain(),
+        };
         let lines = frame.lines();
         assert!(lines.len() <= 24, "{}", lines.len());
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
-        assert!(lines.iter().any(|line| line.contains("▸ task 50  attempt 2 · Bash cargo test (1 min 05 s)")), "{lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.contains("▸ task 50  attempt 2 · Bash cargo test (1 min 05 s)")),
+            "{lines:#?}"
+        );
         assert!(lines[0].contains("50 of 100 done"));
     }
 }

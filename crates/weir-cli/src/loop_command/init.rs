@@ -17,7 +17,8 @@ pub(super) fn run(workspace: &Path, force: bool) -> anyhow::Result<Exit> {
         return Err(UsageError(text).into());
     }
     let gates = detect::gates(workspace);
-    std::fs::write(&file, detect::config_text(&gates)).with_context(|| format!("{} cannot be written", file.display()))?;
+    std::fs::write(&file, detect::config_text(&gates))
+        .with_context(|| format!("{} cannot be written", file.display()))?;
     let config = Config::default();
     Folders::new(workspace, &config.folder).create()?;
     let mut out = std::io::stdout().lock();
@@ -31,7 +32,10 @@ pub(super) fn run(workspace: &Path, force: bool) -> anyhow::Result<Exit> {
     if workspace.join(&config.tasks).exists() {
         writeln!(out, "Next: commit weir.toml, then `weir loop run --dry-run`.")?;
     } else {
-        writeln!(out, "Next: write TASKS.md (`- [ ] what to do`) or `weir loop plan PRD.md`, commit, then `weir loop run --dry-run`.")?;
+        writeln!(
+            out,
+            "Next: write TASKS.md (`- [ ] what to do`) or `weir loop plan PRD.md`, commit, then `weir loop run --dry-run`."
+        )?;
     }
     Ok(Exit::Success)
 }

@@ -29,7 +29,9 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
                 task_limits.wall_time,
             )
         }
-        LoopEvent::TaskStarted { task, title } => format!("{} {task}: {}", style.accent("▸"), one_line(title, 100)),
+        LoopEvent::TaskStarted { task, title } => {
+            format!("{} {task}: {}", style.accent("▸"), one_line(title, 100))
+        }
         LoopEvent::Gates { task, when, results } => {
             let gates: Vec<String> = results
                 .iter()
@@ -46,9 +48,11 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             format!("  {task}: attempt {number}{again}, session {session_id}")
         }
         LoopEvent::AttemptEnded { task, number, outcome, reason, cost_usd, counted, denials } => {
-            let reason = reason.as_ref().map(|reason| format!(": {}", one_line(reason, 400))).unwrap_or_default();
+            let reason =
+                reason.as_ref().map(|reason| format!(": {}", one_line(reason, 400))).unwrap_or_default();
             let note = if *counted { "" } else { " (not counted)" };
-            let mut text = format!("  {task}: attempt {number} {outcome}{reason}, {}{note}", dollars(*cost_usd));
+            let mut text =
+                format!("  {task}: attempt {number} {outcome}{reason}, {}{note}", dollars(*cost_usd));
             for denial in denials {
                 text.push_str(&format!(
                     "\n    not allowed: {}\n    input: {}\n    this rule would allow it: {}",
@@ -67,7 +71,9 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
             format!("{} {task}: {outcome}: {}{kept}", style.bad("✗"), one_line(reason, 400))
         }
-        LoopEvent::Waiting { until, reason } => format!("{} waiting until {}: {reason}", style.careful("…"), rfc3339(*until)),
+        LoopEvent::Waiting { until, reason } => {
+            format!("{} waiting until {}: {reason}", style.careful("…"), rfc3339(*until))
+        }
         LoopEvent::WaitEnded => "the wait is over".to_owned(),
         LoopEvent::Asked { id, task, asked } => question(id, task.as_str(), asked, style),
         LoopEvent::AskEnded { id, by: Some(by) } => format!("question {id} was answered by {by}"),
@@ -77,7 +83,11 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             "{}\n{done} done, {failed} failed, {pending} open; ${:.4}{}, {} iterations, {} at work",
             end_words(end),
             budget.cost_usd,
-            if budget.unknown_costs > 0 { format!(" and {} sessions of unknown cost", budget.unknown_costs) } else { String::new() },
+            if budget.unknown_costs > 0 {
+                format!(" and {} sessions of unknown cost", budget.unknown_costs)
+            } else {
+                String::new()
+            },
             budget.iterations,
             words(budget.active_ms),
         ),
@@ -91,7 +101,11 @@ pub(super) fn question(id: &str, task: &str, asked: &Asked, style: Style) -> Str
     match asked {
         Asked::Questions { questions } => {
             for question in questions {
-                text.push_str(&format!("{} {task} asks: {}\n", style.careful("?"), one_line(&question.question, 400)));
+                text.push_str(&format!(
+                    "{} {task} asks: {}\n",
+                    style.careful("?"),
+                    one_line(&question.question, 400)
+                ));
                 for (place, option) in question.options.iter().enumerate() {
                     text.push_str(&format!("    {}. {}\n", place + 1, one_line(option, 200)));
                 }

@@ -30,7 +30,9 @@ pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
         LoopCommand::Plan(opts) => plan::run(opts),
         LoopCommand::Run(opts) => start::run(*opts),
         LoopCommand::Status { place, watch, json } => status::run(&Place::open(&place)?, watch, json),
-        LoopCommand::Answer { place, question, answers } => person::answer(&Place::open(&place)?, question, answers),
+        LoopCommand::Answer { place, question, answers } => {
+            person::answer(&Place::open(&place)?, question, answers)
+        }
         LoopCommand::Skip { place, task } => person::skip(&Place::open(&place)?, &task),
         LoopCommand::Retry { place, task } => person::retry(&Place::open(&place)?, &task),
         LoopCommand::Report { place, html, run } => report::run(&Place::open(&place)?, html, run.as_deref()),
@@ -74,7 +76,8 @@ impl Place {
             is_wrong |= finding.level == Level::Error;
         }
         if is_wrong {
-            let text = "nothing was spent: the configuration is wrong. `weir loop config check` checks it again";
+            let text =
+                "nothing was spent: the configuration is wrong. `weir loop config check` checks it again";
             return Err(UsageError(text.to_owned()).into());
         }
         Ok(())

@@ -39,7 +39,8 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
     let known = sessions(&place.folders);
     let (mut prompt, mut session, mut resume) = match (&opts.document, &opts.r#continue) {
         (_, Some(answer)) => {
-            let none = || UsageError("there is no planner's session to go on with; give the document".to_owned());
+            let none =
+                || UsageError("there is no planner's session to go on with; give the document".to_owned());
             (answer.clone(), known.planner_session_id.clone().ok_or_else(none)?, true)
         }
         (Some(document), None) => {
@@ -86,9 +87,15 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
         remember(&place.folders, &known, &session)?;
         match read_plan(&run.text) {
             PlanAnswer::List { text, tasks } => {
-                std::fs::write(&list, &text).with_context(|| format!("{} cannot be written", list.display()))?;
+                std::fs::write(&list, &text)
+                    .with_context(|| format!("{} cannot be written", list.display()))?;
                 let mut out = std::io::stdout().lock();
-                writeln!(out, "Wrote {} with {tasks} tasks, {}. Read it before you run it.", list.display(), dollars(run.cost_usd))?;
+                writeln!(
+                    out,
+                    "Wrote {} with {tasks} tasks, {}. Read it before you run it.",
+                    list.display(),
+                    dollars(run.cost_usd)
+                )?;
                 return Ok(Exit::Success);
             }
             PlanAnswer::Questions(text) => {
@@ -147,7 +154,8 @@ fn read_document(path: &Path) -> anyhow::Result<String> {
     if path == Path::new("-") {
         std::io::stdin().read_to_string(&mut text).context("the standard input cannot be read")?;
     } else {
-        text = std::fs::read_to_string(path).map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
+        text = std::fs::read_to_string(path)
+            .map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
     }
     if text.trim().is_empty() {
         return Err(UsageError("the document is empty".to_owned()).into());
@@ -183,5 +191,6 @@ fn remember(folders: &Folders, known: &SessionFile, session: &str) -> anyhow::Re
         updated_at: rfc3339(unix_ms()),
     };
     let path = folders.state().join("claude-session.json");
-    write_atomically(&path, &serde_json::to_vec_pretty(&file)?).with_context(|| format!("{} cannot be written", path.display()))
+    write_atomically(&path, &serde_json::to_vec_pretty(&file)?)
+        .with_context(|| format!("{} cannot be written", path.display()))
 }

@@ -37,7 +37,13 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
                 writeln!(out, "{line}")?;
                 continue;
             }
-            let head = format!("{} attempt {}: {}, {}", record.task.id, attempt.number, attempt.outcome, dollars(attempt.cost_usd));
+            let head = format!(
+                "{} attempt {}: {}, {}",
+                record.task.id,
+                attempt.number,
+                attempt.outcome,
+                dollars(attempt.cost_usd)
+            );
             writeln!(out, "{}", style.bold(&format!("== {head}")))?;
             if !agrees {
                 writeln!(out, "{} the log says {}", style.bad("✗"), dollars(cost))?;

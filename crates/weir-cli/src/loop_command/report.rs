@@ -36,7 +36,12 @@ pub(super) fn find(folders: &Folders, name: Option<&str>) -> anyhow::Result<RunS
         name.is_none_or(|name| stem.starts_with(name))
     });
     files.sort_by_key(|path| std::fs::metadata(path).and_then(|file| file.modified()).ok());
-    let none = || UsageError(name.map_or_else(|| "there was no run here yet".to_owned(), |name| format!("there is no run {name} here")));
+    let none = || {
+        UsageError(name.map_or_else(
+            || "there was no run here yet".to_owned(),
+            |name| format!("there is no run {name} here"),
+        ))
+    };
     let Some(path) = files.last() else { return Err(none().into()) };
     load(path)?.ok_or_else(|| none().into())
 }

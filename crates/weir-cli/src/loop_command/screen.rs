@@ -106,6 +106,7 @@ impl Screen {
         inner.activities.clear();
         inner.paint();
         inner.painted = 0;
+        inner.run = None;
         let _ = std::fs::remove_file(&inner.activity_file);
     }
 }
@@ -161,7 +162,8 @@ impl Inner {
     fn paint(&mut self) {
         let Some(run) = self.run.as_ref().filter(|_| self.form == Form::Live) else { return };
         let (width, height) = size();
-        let frame = Frame { run, activities: &self.activities, now: unix_ms(), width, height, style: self.style };
+        let frame =
+            Frame { run, activities: &self.activities, now: unix_ms(), width, height, style: self.style };
         let lines = frame.lines();
         let count = lines.len();
         // In one write, so that it does not flicker.

@@ -27,7 +27,9 @@ pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
                         command that a model thinks of would run with your rights. --outside-container does it all the same";
             return Err(UsageError(text.to_owned()).into());
         }
-        tell("weir: warning: all permission checks are skipped; every command that the model thinks of is run");
+        tell(
+            "weir: warning: all permission checks are skipped; every command that the model thinks of is run",
+        );
     }
     place.check()?;
     let wanted = Wanted { once: opts.once, until: opts.until.clone().map(TaskId::new) };
@@ -84,7 +86,10 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
 /// The other two never end.
 fn unreachable_end() -> (RunEnd, RunState) {
     let why = "the loop ended without an end".to_owned();
-    (RunEnd::Error { why }, RunState::new(String::new(), 0, Vec::new(), &weir_loop::config::Config::default()))
+    (
+        RunEnd::Error { why },
+        RunState::new(String::new(), 0, Vec::new(), &weir_loop::config::Config::default()),
+    )
 }
 
 /// The first signal interrupts the turn, the second one ends the run at once.
@@ -120,6 +125,8 @@ fn exit(end: &RunEnd, run: &RunState) -> Exit {
         RunEnd::WaitTooLong { .. } => Exit::RateLimited,
         RunEnd::NotStarted { .. } => Exit::NotStarted,
         RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::Enough | RunEnd::Unfinished | RunEnd::SameFailure { .. } | RunEnd::Error { .. } => Exit::ErrorResult,
+        RunEnd::Enough | RunEnd::Unfinished | RunEnd::SameFailure { .. } | RunEnd::Error { .. } => {
+            Exit::ErrorResult
+        }
     }
 }

@@ -19,7 +19,10 @@ pub enum AnswerError {
 }
 
 /// Finds the choice that is meant by a number, by the beginning of its label, or takes the words as they are.
-pub fn match_answers(questions: &[AskedQuestion], given: &[String]) -> Result<Vec<(String, String)>, AnswerError> {
+pub fn match_answers(
+    questions: &[AskedQuestion],
+    given: &[String],
+) -> Result<Vec<(String, String)>, AnswerError> {
     // One question takes all the words.
     let joined;
     let given: &[String] = match questions {
@@ -32,7 +35,11 @@ pub fn match_answers(questions: &[AskedQuestion], given: &[String]) -> Result<Ve
     if given.len() != questions.len() {
         return Err(AnswerError::Count { wanted: questions.len(), given: given.len() });
     }
-    questions.iter().zip(given).map(|(question, words)| Ok((question.question.clone(), answer(question, words)?))).collect()
+    questions
+        .iter()
+        .zip(given)
+        .map(|(question, words)| Ok((question.question.clone(), answer(question, words)?)))
+        .collect()
 }
 
 fn answer(question: &AskedQuestion, words: &str) -> Result<String, AnswerError> {
@@ -48,7 +55,8 @@ fn answer(question: &AskedQuestion, words: &str) -> Result<String, AnswerError> 
 }
 
 fn choice(question: &AskedQuestion, words: &str) -> String {
-    let by_number = words.parse::<usize>().ok().and_then(|number| question.options.get(number.checked_sub(1)?));
+    let by_number =
+        words.parse::<usize>().ok().and_then(|number| question.options.get(number.checked_sub(1)?));
     let same = |label: &&String| label.eq_ignore_ascii_case(words);
     let lower = words.to_lowercase();
     let mut beginning = question.options.iter().filter(|label| label.to_lowercase().starts_with(&lower));
@@ -62,14 +70,19 @@ mod tests {
     use super::*;
 
     fn question(options: &[&str], several: bool) -> AskedQuestion {
-        AskedQuestion { question: "Which?".into(), options: options.iter().map(ToString::to_string).collect(), several }
+        AskedQuestion {
+            question: "Which?".into(),
+            options: options.iter().map(ToString::to_string).collect(),
+            several,
+        }
     }
 
     #[test]
     fn numbers_labels_beginnings_and_words() {
         let of = |words: &[&str], several| {
             let given: Vec<String> = words.iter().map(ToString::to_string).collect();
-            match_answers(&[question(&["SQLite", "Postgres", "Plain files"], several)], &given).map(|all| all[0].1.clone())
+            match_answers(&[question(&["SQLite", "Postgres", "Plain files"], several)], &given)
+                .map(|all| all[0].1.clone())
         };
         assert_eq!(of(&["2"], false).unwrap(), "Postgres");
         assert_eq!(of(&["sqlite"], false).unwrap(), "SQLite");

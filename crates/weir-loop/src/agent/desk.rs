@@ -119,10 +119,15 @@ impl DeskHandler {
         match reply {
             Some(Reply::Answers(answers)) => {
                 let chosen = answers.into_iter();
-                Decision::Answers(chosen.fold(QuestionAnswers::new(), |all, (question, answer)| all.choose(question, answer)))
+                Decision::Answers(
+                    chosen
+                        .fold(QuestionAnswers::new(), |all, (question, answer)| all.choose(question, answer)),
+                )
             }
             Some(Reply::Deny(why)) => self.unanswered(&asked, why),
-            Some(Reply::Allow) | None => self.unanswered(&asked, "Nobody is there to answer. Stop here.".to_owned()),
+            Some(Reply::Allow) | None => {
+                self.unanswered(&asked, "Nobody is there to answer. Stop here.".to_owned())
+            }
         }
     }
 

@@ -50,7 +50,10 @@ impl Rules {
         let path = input.get(key).and_then(Value::as_str)?;
         let path = self.relative(Path::new(path))?;
         let protected = self.protected.iter().find(|protected| path.starts_with(protected))?;
-        Some(format!("{} is protected: it says how the work is checked. Leave it as it is.", protected.display()))
+        Some(format!(
+            "{} is protected: it says how the work is checked. Leave it as it is.",
+            protected.display()
+        ))
     }
 
     /// The path below the folder, without `.` and `..`.
@@ -75,7 +78,10 @@ mod tests {
     use super::*;
 
     fn rules() -> Rules {
-        Rules { cwd: PathBuf::from("/w"), protected: vec![PathBuf::from("weir.toml"), PathBuf::from("tests")] }
+        Rules {
+            cwd: PathBuf::from("/w"),
+            protected: vec![PathBuf::from("weir.toml"), PathBuf::from("tests")],
+        }
     }
 
     #[test]
@@ -90,7 +96,12 @@ mod tests {
     #[test]
     fn what_is_protected_is_not_edited() {
         let edit = |path: &str| rules().forbids("Edit", &json!({"file_path": path})).is_some();
-        assert!(edit("/w/weir.toml") && edit("weir.toml") && edit("/w/tests/a.rs") && edit("/w/src/../tests/a.rs"));
+        assert!(
+            edit("/w/weir.toml")
+                && edit("weir.toml")
+                && edit("/w/tests/a.rs")
+                && edit("/w/src/../tests/a.rs")
+        );
         assert!(!edit("/w/src/a.rs") && !edit("/w/tests2/a.rs") && !edit("/elsewhere/weir.toml"));
         assert!(rules().forbids("Read", &json!({"file_path": "/w/weir.toml"})).is_none());
     }

@@ -18,7 +18,8 @@ const SEARCHED: u64 = 1 << 20;
 
 /// Finds the raw log of a session in a folder.
 pub fn find_log(folder: &Path, session_id: &str) -> Option<PathBuf> {
-    let mut names: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut names: Vec<PathBuf> =
+        std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     names.retain(|path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.ends_with(".ndjson") && !name.ends_with(".in.ndjson")
@@ -74,19 +75,30 @@ pub fn run_from_log(path: &Path, cwd: &Path, protected: &[PathBuf]) -> std::io::
 pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> AgentRun {
     let told = summary.summary(view);
     let is_empty = !view.turns.is_empty() && view.turns.iter().all(|turn| turn.state == TurnState::Empty);
-    let result = view.turns.iter().rev().filter(|turn| turn.state != TurnState::Empty).find_map(|turn| turn.result.as_ref());
+    let result = view
+        .turns
+        .iter()
+        .rev()
+        .filter(|turn| turn.state != TurnState::Empty)
+        .find_map(|turn| turn.result.as_ref());
     let models: Vec<ModelUse> = view
         .cost
         .models
         .iter()
         .map(|model| ModelUse {
             model: model.model.clone(),
-            tokens: model.input_tokens + model.output_tokens + model.cache_read_tokens + model.cache_creation_tokens,
+            tokens: model.input_tokens
+                + model.output_tokens
+                + model.cache_read_tokens
+                + model.cache_creation_tokens,
             usd: model.usd,
         })
         .collect();
     let main_loop = told.usage.map_or(0, |usage| {
-        usage.input_tokens + usage.output_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+        usage.input_tokens
+            + usage.output_tokens
+            + usage.cache_read_input_tokens
+            + usage.cache_creation_input_tokens
     });
     let mut run = AgentRun {
         session_id: told.session_id.as_ref().map(ToString::to_string),
@@ -116,7 +128,8 @@ pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> 
     };
     for denial in told.permission_denials {
         if denial.tool_name == "AskUserQuestion" {
-            let question = denial.tool_input.get("questions").and_then(|all| all.get(0)?.get("question")?.as_str());
+            let question =
+                denial.tool_input.get("questions").and_then(|all| all.get(0)?.get("question")?.as_str());
             run.unanswered.push(question.unwrap_or("a question").to_owned());
         } else if rules.forbids(&denial.tool_name, &denial.tool_input).is_none() {
             run.denials.push(DeniedTool::new(&denial.tool_name, denial.tool_input));

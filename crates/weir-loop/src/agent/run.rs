@@ -143,7 +143,10 @@ fn rule(tool: &str, input: &Value) -> String {
             match words.as_slice() {
                 [] => tool.to_owned(),
                 _ if is_compound => tool.to_owned(),
-                [program, word, ..] if word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') && !word.starts_with('-') => {
+                [program, word, ..]
+                    if word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+                        && !word.starts_with('-') =>
+                {
                     format!("Bash({program} {word}:*)")
                 }
                 [program, ..] => format!("Bash({program}:*)"),
@@ -151,7 +154,8 @@ fn rule(tool: &str, input: &Value) -> String {
         }
         "WebFetch" => {
             let host = text("url").split("//").nth(1).and_then(|rest| rest.split(['/', ':']).next());
-            host.filter(|host| !host.is_empty()).map_or_else(|| tool.to_owned(), |host| format!("WebFetch(domain:{host})"))
+            host.filter(|host| !host.is_empty())
+                .map_or_else(|| tool.to_owned(), |host| format!("WebFetch(domain:{host})"))
         }
         _ => tool.to_owned(),
     }

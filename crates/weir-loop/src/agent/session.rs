@@ -39,7 +39,8 @@ impl SessionAgent {
     fn options(&self, request: &AgentRequest) -> SessionOptions {
         let mut options = (self.factory)(request);
         let id = SessionId::new(request.session_id.clone());
-        options.conversation = if request.resume { Conversation::Resume(id) } else { Conversation::Named(id) };
+        options.conversation =
+            if request.resume { Conversation::Resume(id) } else { Conversation::Named(id) };
         options.cwd = Some(request.cwd.clone());
         let mode = &request.settings;
         options.model.clone_from(&mode.model);
@@ -71,7 +72,8 @@ impl SessionAgent {
         let handler = DeskHandler { desk: around.desk, rules: rules.clone(), noticed: Arc::clone(&noticed) };
         options.handler = Some(Arc::new(handler));
         let summary = Arc::new(Mutex::new(SummaryBuilder::new()));
-        options.observer = Some(Box::new(Watcher { summary: Arc::clone(&summary), activity: around.activity }));
+        options.observer =
+            Some(Box::new(Watcher { summary: Arc::clone(&summary), activity: around.activity }));
         let session = Session::new(options);
         let (answer, was_stopped) = answer(&session, request.prompt, around.hurry).await;
         let view = session.view().await.unwrap_or_default();

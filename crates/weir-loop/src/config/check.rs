@@ -77,7 +77,8 @@ fn limits(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
 
 fn gates(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
     if config.gates.is_empty() {
-        let message = "there are no gates: nothing checks the work. `weir loop init` proposes some".to_owned();
+        let message =
+            "there are no gates: nothing checks the work. `weir loop init` proposes some".to_owned();
         add(Level::Warning, "gates", message);
     }
     for (place, gate) in config.gates.iter().enumerate() {
@@ -106,7 +107,8 @@ fn tools(name: &str, mode: &Mode, add: &mut impl FnMut(Level, &str, String)) {
         add(finding.level, &format!("{name}.allowed_tools"), finding.message);
     }
     let flags = ["--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"];
-    let smuggled = mode.extra_args.iter().find(|argument| flags.iter().any(|flag| argument.starts_with(flag)));
+    let smuggled =
+        mode.extra_args.iter().find(|argument| flags.iter().any(|flag| argument.starts_with(flag)));
     if let Some(flag) = smuggled {
         let message = format!("{flag} has a key or a flag of its own; it is not passed on from here");
         add(Level::Error, &format!("{name}.extra_args"), message);
@@ -154,7 +156,10 @@ mod tests {
 
     #[test]
     fn permissions_are_not_skipped_by_the_back_door() {
-        assert_eq!(errors("[loop.coder]\npermission_mode = \"bypassPermissions\""), ["loop.coder.permission_mode"]);
+        assert_eq!(
+            errors("[loop.coder]\npermission_mode = \"bypassPermissions\""),
+            ["loop.coder.permission_mode"]
+        );
         let text = "[loop.coder]\nextra_args = [\"--dangerously-skip-permissions\"]";
         assert_eq!(errors(text), ["loop.coder.extra_args"]);
     }

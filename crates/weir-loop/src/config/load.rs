@@ -49,7 +49,9 @@ struct File {
 
 /// Reads the text of a file.
 pub fn parse(text: &str) -> Result<Config, String> {
-    toml::from_str::<File>(text).map(|file| file.config).map_err(|error| error.to_string().trim_end().to_owned())
+    toml::from_str::<File>(text)
+        .map(|file| file.config)
+        .map_err(|error| error.to_string().trim_end().to_owned())
 }
 
 /// The file of a workspace, if it has one.
@@ -115,7 +117,10 @@ mod tests {
         assert_eq!(config.already_broken, AlreadyBroken::Accept);
         assert_eq!(config.limits.wall_time, Time::minutes(90));
         assert_eq!(config.gates[0].timeout, Time::minutes(15));
-        assert_eq!(config.protected_paths(Some(Path::new("weir.toml"))), [Path::new("tests"), Path::new("weir.toml")]);
+        assert_eq!(
+            config.protected_paths(Some(Path::new("weir.toml"))),
+            [Path::new("tests"), Path::new("weir.toml")]
+        );
     }
 
     #[test]

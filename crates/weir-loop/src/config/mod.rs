@@ -382,8 +382,12 @@ impl Config {
     /// workspace.
     pub fn protected_paths(&self, config_file: Option<&Path>) -> Vec<PathBuf> {
         let gates = self.gates.iter().flat_map(|gate| gate.files.iter().cloned());
-        let mut paths: Vec<PathBuf> =
-            config_file.map(Path::to_owned).into_iter().chain(gates).chain(self.protected.iter().cloned()).collect();
+        let mut paths: Vec<PathBuf> = config_file
+            .map(Path::to_owned)
+            .into_iter()
+            .chain(gates)
+            .chain(self.protected.iter().cloned())
+            .collect();
         // A gate that is a program of the workspace is defined by that program.
         paths.extend(self.gates.iter().filter_map(|gate| gate.command.first()).filter_map(|program| {
             let path = Path::new(program);

@@ -41,7 +41,8 @@ impl Machine {
     }
 
     pub(super) fn commit_made(&mut self, id: &TaskId, commit: String, parent: String) {
-        let Some(Step::Committing { work, merges }) = self.record(id).and_then(|record| record.step.clone()) else {
+        let Some(Step::Committing { work, merges }) = self.record(id).and_then(|record| record.step.clone())
+        else {
             return;
         };
         if self.state.parallel > 1 && merges.is_none() {
@@ -82,7 +83,8 @@ impl Machine {
     }
 
     pub(super) fn advanced(&mut self, now: i64, id: &TaskId) {
-        let Some(Step::Advancing { commit, .. }) = self.record(id).and_then(|record| record.step.clone()) else {
+        let Some(Step::Advancing { commit, .. }) = self.record(id).and_then(|record| record.step.clone())
+        else {
             return;
         };
         if let Some(baseline) = self.state.baseline.as_mut().filter(|baseline| baseline.commit.is_empty()) {
@@ -117,7 +119,8 @@ impl Machine {
         let limits = self.state.task_limits.clone();
         let Some(record) = self.record(id) else { return };
         let same = record.attempts.iter().filter(|attempt| attempt.counted);
-        let same = same.filter(|attempt| attempt.failure.as_ref().is_some_and(|f| f.fingerprint == failure.fingerprint));
+        let same = same
+            .filter(|attempt| attempt.failure.as_ref().is_some_and(|f| f.fingerprint == failure.fingerprint));
         let is_stuck = same.count() >= limits.same_failure as usize;
         let over = over_task_limits(record, &limits);
         // Only the loop's own checks are worth another try; what the model did by itself is not repeated.
@@ -129,7 +132,10 @@ impl Machine {
             }
             if self.stopping.is_some() {
                 // The next start goes on with the next attempt, on the work of this one.
-                self.set_step(id, Step::Restoring { number: number + 1, tree: tree.to_owned(), retried: false });
+                self.set_step(
+                    id,
+                    Step::Restoring { number: number + 1, tree: tree.to_owned(), retried: false },
+                );
                 return self.finish_if_idle(now);
             }
             return self.begin_session(id, number + 1, tree.to_owned(), false, false);
@@ -145,7 +151,8 @@ impl Machine {
     }
 
     pub(super) fn shelved(&mut self, now: i64, id: &TaskId, kept: Option<String>) {
-        let Some(Step::Shelving { failure, .. }) = self.record(id).and_then(|record| record.step.clone()) else {
+        let Some(Step::Shelving { failure, .. }) = self.record(id).and_then(|record| record.step.clone())
+        else {
             return;
         };
         let Some(record) = self.record_mut(id) else { return };
@@ -172,12 +179,17 @@ impl Machine {
 
     /// Whether the last tasks all failed in this way.
     fn is_same_everywhere(&self, fingerprint: &str) -> bool {
-        let mut ended: Vec<&TaskRecord> =
-            self.state.tasks.iter().filter(|record| !record.attempts.is_empty() && record.step.is_none()).collect();
+        let mut ended: Vec<&TaskRecord> = self
+            .state
+            .tasks
+            .iter()
+            .filter(|record| !record.attempts.is_empty() && record.step.is_none())
+            .collect();
         ended.sort_by_key(|record| record.attempts.last().map_or(0, |attempt| attempt.ended_at));
         let last = ended.iter().rev().take(SAME_FAILURE_IN_TASKS);
         let is_same = |record: &&&TaskRecord| {
-            record.state == TaskState::Failed && record.failure.as_ref().is_some_and(|f| f.fingerprint == fingerprint)
+            record.state == TaskState::Failed
+                && record.failure.as_ref().is_some_and(|f| f.fingerprint == fingerprint)
         };
         last.filter(is_same).count() >= SAME_FAILURE_IN_TASKS
     }
@@ -195,9 +207,13 @@ impl Machine {
 fn over_task_limits(record: &TaskRecord, limits: &crate::config::TaskLimits) -> Option<String> {
     let (cost, tokens) = (record.cost_usd(), record.tokens());
     if cost >= limits.cost_usd {
-        return Some(format!("the task has cost ${cost:.4} of ${:.2} (task_limits.cost_usd)", limits.cost_usd));
+        return Some(format!(
+            "the task has cost ${cost:.4} of ${:.2} (task_limits.cost_usd)",
+            limits.cost_usd
+        ));
     }
-    (tokens >= limits.tokens).then(|| format!("the task has used {tokens} of {} tokens (task_limits.tokens)", limits.tokens))
+    (tokens >= limits.tokens)
+        .then(|| format!("the task has used {tokens} of {} tokens (task_limits.tokens)", limits.tokens))
 }
 
 fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[GateResult]) -> Receipt {

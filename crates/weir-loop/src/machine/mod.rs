@@ -51,7 +51,10 @@ pub struct Machine {
 
 impl std::fmt::Debug for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Machine").field("state", &self.state).field("stopping", &self.stopping).finish_non_exhaustive()
+        f.debug_struct("Machine")
+            .field("state", &self.state)
+            .field("stopping", &self.stopping)
+            .finish_non_exhaustive()
     }
 }
 

@@ -47,11 +47,17 @@ impl Machine {
         match run {
             Some(run) => self.agent_ended(now, id, run),
             None => {
-                let Some(Step::Agent { session_id, .. }) = self.record(id).and_then(|record| record.step.clone()) else {
+                let Some(Step::Agent { session_id, .. }) =
+                    self.record(id).and_then(|record| record.step.clone())
+                else {
                     return;
                 };
                 // What it spent until then is not known.
-                let run = AgentRun { end: AgentEnd::Interrupted, session_id: Some(session_id), ..AgentRun::default() };
+                let run = AgentRun {
+                    end: AgentEnd::Interrupted,
+                    session_id: Some(session_id),
+                    ..AgentRun::default()
+                };
                 self.agent_ended(now, id, Box::new(run));
             }
         }
@@ -59,7 +65,8 @@ impl Machine {
 
     /// A session was cut off: it counts for nothing, and the task begins again from where it was.
     pub(super) fn cut_off(&mut self, now: i64, id: &TaskId, run: &AgentRun, failure: Failure) {
-        let Some(Step::Agent { number, tree, retried, .. }) = self.record(id).and_then(|record| record.step.clone())
+        let Some(Step::Agent { number, tree, retried, .. }) =
+            self.record(id).and_then(|record| record.step.clone())
         else {
             return;
         };
@@ -78,17 +85,21 @@ impl Machine {
     }
 
     fn wait_for_limit(&mut self, now: i64, run: &AgentRun, reason: String) {
-        let resets_at = run.rate_limit.as_ref().filter(|limit| limit.rejected).and_then(|limit| limit.resets_at);
+        let resets_at =
+            run.rate_limit.as_ref().filter(|limit| limit.rejected).and_then(|limit| limit.resets_at);
         let until = match resets_at {
             Some(seconds) => i64::try_from(seconds).unwrap_or(i64::MAX / 1000).saturating_mul(1000),
-            None => now.saturating_add(super::schedule::millis(self.config.rate_limit.unknown_wait.as_millis())),
+            None => {
+                now.saturating_add(super::schedule::millis(self.config.rate_limit.unknown_wait.as_millis()))
+            }
         };
         self.wait(now, until, reason);
     }
 
     /// The workspace is as it was before the session that was cut off.
     pub(super) fn restored(&mut self, id: &TaskId) {
-        let Some(Step::Restoring { number, tree, retried }) = self.record(id).and_then(|record| record.step.clone())
+        let Some(Step::Restoring { number, tree, retried }) =
+            self.record(id).and_then(|record| record.step.clone())
         else {
             return;
         };
@@ -96,8 +107,11 @@ impl Machine {
     }
 
     pub(super) fn asked(&mut self, question: crate::state::OpenQuestion) {
-        let event =
-            LoopEvent::Asked { id: question.id.clone(), task: question.task.clone(), asked: question.asked.clone() };
+        let event = LoopEvent::Asked {
+            id: question.id.clone(),
+            task: question.task.clone(),
+            asked: question.asked.clone(),
+        };
         self.state.questions.push(question);
         self.tell(event);
     }

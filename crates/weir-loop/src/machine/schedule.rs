@@ -58,7 +58,9 @@ impl Machine {
             match record.state {
                 // A person has checked its box, or taken the check away.
                 TaskState::Pending if task.done => record.state = TaskState::Done,
-                TaskState::Done if !task.done && record.receipt.is_none() => record.state = TaskState::Pending,
+                TaskState::Done if !task.done && record.receipt.is_none() => {
+                    record.state = TaskState::Pending
+                }
                 _ => {}
             }
             record.task = task;
@@ -93,7 +95,10 @@ impl Machine {
     /// Begins what can begin.
     pub(super) fn schedule(&mut self, now: i64) {
         self.merge_next();
-        while self.stopping.is_none() && self.state.wait.is_none() && self.active().count() < self.state.parallel {
+        while self.stopping.is_none()
+            && self.state.wait.is_none()
+            && self.active().count() < self.state.parallel
+        {
             if self.is_enough() {
                 self.stop(RunEnd::Enough);
                 break;
@@ -114,9 +119,12 @@ impl Machine {
     /// What was asked for on the command line.
     fn is_enough(&self) -> bool {
         let is_over = |id: &TaskId| {
-            self.record(id).is_some_and(|record| matches!(record.state, TaskState::Done | TaskState::Failed | TaskState::Skipped))
+            self.record(id).is_some_and(|record| {
+                matches!(record.state, TaskState::Done | TaskState::Failed | TaskState::Skipped)
+            })
         };
-        (self.wanted.once && (self.ended_now > 0 || self.active().next().is_some())) || self.wanted.until.as_ref().is_some_and(is_over)
+        (self.wanted.once && (self.ended_now > 0 || self.active().next().is_some()))
+            || self.wanted.until.as_ref().is_some_and(is_over)
     }
 
     fn next_ready(&self) -> Option<TaskId> {
@@ -147,11 +155,15 @@ impl Machine {
     fn wait_for_plan(&mut self, now: i64) -> bool {
         let Some(plan) = &self.state.plan else { return false };
         let used = plan.utilization.unwrap_or(0.0);
-        let resets_at = plan.resets_at.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX / 1000) * 1000);
-        let Some(until) = resets_at.filter(|until| *until > now && used >= self.state.limits.plan_utilization) else {
+        let resets_at =
+            plan.resets_at.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX / 1000) * 1000);
+        let Some(until) =
+            resets_at.filter(|until| *until > now && used >= self.state.limits.plan_utilization)
+        else {
             return false;
         };
-        let reason = format!("{:.0} % of the account's window is used (limits.plan_utilization)", used * 100.0);
+        let reason =
+            format!("{:.0} % of the account's window is used (limits.plan_utilization)", used * 100.0);
         self.wait(now, until, reason);
         true
     }
@@ -193,9 +205,9 @@ impl Machine {
         match record.step {
             Some(Step::Restoring { .. }) => self.state.wait.is_some() || self.stopping.is_some(),
             // Somebody who wants it to end does not wait for gates; they run again with the next start.
-            Some(Step::Preparing | Step::GatesBefore { .. } | Step::GatesAfter { .. } | Step::Merging { .. }) => {
-                self.stopping == Some(RunEnd::Interrupted)
-            }
+            Some(
+                Step::Preparing | Step::GatesBefore { .. } | Step::GatesAfter { .. } | Step::Merging { .. },
+            ) => self.stopping == Some(RunEnd::Interrupted),
             _ => false,
         }
     }

@@ -35,7 +35,14 @@ impl Machine {
     }
 
     /// Begins a session. `again` if one for the same attempt was cut off.
-    pub(super) fn begin_session(&mut self, id: &TaskId, number: u32, tree: String, retried: bool, again: bool) {
+    pub(super) fn begin_session(
+        &mut self,
+        id: &TaskId,
+        number: u32,
+        tree: String,
+        retried: bool,
+        again: bool,
+    ) {
         let session_id = (self.new_id)();
         let (run, task) = (self.state.limits.clone(), self.state.task_limits.clone());
         let budget = self.state.budget();
@@ -86,7 +93,8 @@ impl Machine {
     }
 
     pub(super) fn agent_ended(&mut self, now: i64, id: &TaskId, run: Box<AgentRun>) {
-        let Some(Step::Agent { number, tree, retried, .. }) = self.record(id).and_then(|record| record.step.clone())
+        let Some(Step::Agent { number, tree, retried, .. }) =
+            self.record(id).and_then(|record| record.step.clone())
         else {
             return;
         };
@@ -122,7 +130,9 @@ impl Machine {
     }
 
     pub(super) fn inspected(&mut self, now: i64, id: &TaskId, work: Inspection) {
-        let Some(Step::Inspecting { number, run, .. }) = self.record(id).and_then(|record| record.step.clone()) else {
+        let Some(Step::Inspecting { number, run, .. }) =
+            self.record(id).and_then(|record| record.step.clone())
+        else {
             return;
         };
         if let Some(failure) = judge_work(&run, &work) {
@@ -182,6 +192,7 @@ impl Machine {
 /// Whether a session may be had again: it crashed or its output was unusable, and no tool had run. One in which a tool
 /// has run is never replayed.
 fn is_worth_a_retry(run: &AgentRun, failure: &Failure) -> bool {
-    let is_unusable = failure.outcome == Outcome::Crashed || run.api_error_status.is_some_and(|status| status >= 500);
+    let is_unusable =
+        failure.outcome == Outcome::Crashed || run.api_error_status.is_some_and(|status| status >= 500);
     run.tools == 0 && is_unusable
 }

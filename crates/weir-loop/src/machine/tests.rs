@@ -145,10 +145,18 @@ impl World {
             }
             Action::Restore { task, .. } => Some(Event::Restored { task }),
             Action::RunGates(task) => {
-                let is_after = matches!(self.machine.record(&task).unwrap().step, Some(Step::GatesAfter { .. }));
-                let passes = self.gates.get_mut(task.as_str()).filter(|_| is_after).and_then(VecDeque::pop_front);
+                let is_after =
+                    matches!(self.machine.record(&task).unwrap().step, Some(Step::GatesAfter { .. }));
+                let passes =
+                    self.gates.get_mut(task.as_str()).filter(|_| is_after).and_then(VecDeque::pop_front);
                 let passed = passes.unwrap_or(true);
-                let result = GateResult { name: "test".into(), passed, ending: "exit code 1".into(), output: String::new(), took_ms: 5 };
+                let result = GateResult {
+                    name: "test".into(),
+                    passed,
+                    ending: "exit code 1".into(),
+                    output: String::new(),
+                    took_ms: 5,
+                };
                 Some(Event::Gates { task, results: vec![result] })
             }
             Action::RunAgent(order) => {
@@ -163,7 +171,10 @@ impl World {
             Action::Recover { task, .. } => Some(Event::Recovered { task, run: None }),
             Action::Inspect { task, .. } => {
                 let files = u64::from(!self.unchanged.contains(&task.to_string()));
-                Some(Event::Inspected { task, work: Inspection { tree: "after".into(), files, ..Inspection::default() } })
+                Some(Event::Inspected {
+                    task,
+                    work: Inspection { tree: "after".into(), files, ..Inspection::default() },
+                })
             }
             Action::MakeCommit { task, .. } => {
                 let parent = format!("c{}", self.commits.len());
@@ -224,7 +235,10 @@ fn completed_means_all_tasks_and_not_three_of_fifteen() {
     let list: String = (0..15).map(|number| format!("- [ ] task {number}\n")).collect();
     let mut world = World::new(&list, config());
     for number in 3..15 {
-        world.runs.insert(format!("task-{number}"), [AgentRun { text: format!("All 15 tasks are complete! {number}"), ..good() }].into());
+        world.runs.insert(
+            format!("task-{number}"),
+            [AgentRun { text: format!("All 15 tasks are complete! {number}"), ..good() }].into(),
+        );
         world.unchanged.push(format!("task-{number}"));
     }
     let world = world.run();
@@ -241,7 +255,10 @@ fn a_question_no_change_and_a_failure_are_outcomes_of_their_own() {
     world.unchanged = vec!["asks".into(), "idles".into()];
     let world = world.run();
     let outcomes: Vec<Option<Outcome>> = world.outcomes().into_iter().map(|(_, outcome)| outcome).collect();
-    assert_eq!(outcomes, [Some(Outcome::Question), Some(Outcome::NoChange), Some(Outcome::Failed), Some(Outcome::Done)]);
+    assert_eq!(
+        outcomes,
+        [Some(Outcome::Question), Some(Outcome::NoChange), Some(Outcome::Failed), Some(Outcome::Done)]
+    );
     assert_eq!(world.commits, ["works"]);
 }
 
@@ -320,7 +337,8 @@ fn a_crash_is_retried_once_if_no_tool_had_run() {
 
 #[test]
 fn a_denial_halts_the_run_unless_told_otherwise() {
-    let denied = AgentRun { denials: vec![DeniedTool::new("Bash", serde_json::json!({"command": "rm x"}))], ..good() };
+    let denied =
+        AgentRun { denials: vec![DeniedTool::new("Bash", serde_json::json!({"command": "rm x"}))], ..good() };
     let world = World::new(THREE, config()).script("a", [denied.clone()]).run();
     assert_eq!(world.end, Some(RunEnd::Denied { task: TaskId::new("a") }));
     assert_eq!(world.sessions, ["a"]);
@@ -379,7 +397,8 @@ fn a_wait_that_is_too_long_ends_the_run_and_one_without_a_time_is_short() {
 #[test]
 fn most_of_the_accounts_window_is_not_used_up() {
     let nearly = LimitInfo { rejected: false, resets_at: Some(3_000), limit: None, utilization: Some(0.97) };
-    let world = World::new(THREE, config()).script("a", [AgentRun { rate_limit: Some(nearly), ..good() }]).run();
+    let world =
+        World::new(THREE, config()).script("a", [AgentRun { rate_limit: Some(nearly), ..good() }]).run();
     assert_eq!(world.commits, ["a"], "the finished task is judged first");
     assert_eq!(world.machine.state().wait.as_ref().unwrap().until, 3_030_000);
 }
@@ -399,7 +418,8 @@ fn the_same_failure_in_one_task_after_the_other_ends_the_run() {
 
 #[test]
 fn a_cli_that_cannot_be_started_ends_the_run_and_costs_no_task() {
-    let none = AgentRun { end: AgentEnd::NotStarted { why: "there is no claude".into() }, ..AgentRun::default() };
+    let none =
+        AgentRun { end: AgentEnd::NotStarted { why: "there is no claude".into() }, ..AgentRun::default() };
     let world = World::new(THREE, config()).script("a", [none]).run();
     assert!(matches!(world.end, Some(RunEnd::NotStarted { .. })));
     let state = world.machine.state().clone();
@@ -452,12 +472,18 @@ fn killed_before_any_action_the_run_goes_on_and_counts_nothing_twice() {
         assert_eq!(second.commits, ["a", "b", "c"], "killed at {kill_at}");
         let (budget, expected) = (second.machine.state().budget(), reference.machine.state().budget());
         assert!((budget.cost_usd - expected.cost_usd).abs() < 1e-9, "killed at {kill_at}: {budget:?}");
-        assert_eq!((budget.iterations, budget.tokens), (expected.iterations, expected.tokens), "killed at {kill_at}");
+        assert_eq!(
+            (budget.iterations, budget.tokens),
+            (expected.iterations, expected.tokens),
+            "killed at {kill_at}"
+        );
     }
 }
 
 fn list_with(commits: &[String], list: &str) -> String {
-    commits.iter().fold(list.to_owned(), |list, task| list.replace(&format!("- [ ] {task}\n"), &format!("- [x] {task}\n")))
+    commits.iter().fold(list.to_owned(), |list, task| {
+        list.replace(&format!("- [ ] {task}\n"), &format!("- [x] {task}\n"))
+    })
 }
 
 #[test]
@@ -471,7 +497,8 @@ fn tasks_side_by_side_are_merged_in_order() {
 
 #[test]
 fn an_interrupt_ends_the_run_with_what_is_being_done_written_down() {
-    let mut world = World::new(THREE, config()).script("a", [AgentRun { end: AgentEnd::Interrupted, ..good() }]);
+    let mut world =
+        World::new(THREE, config()).script("a", [AgentRun { end: AgentEnd::Interrupted, ..good() }]);
     world.queue.push_back(Event::Interrupt);
     let world = world.run();
     assert_eq!(world.end, Some(RunEnd::Interrupted));
@@ -485,5 +512,8 @@ fn a_list_that_a_person_changed_is_followed() {
     let mut world = World::new(THREE, config());
     world.list = "- [ ] a\n- [x] b\n- [ ] new\n".into();
     let world = world.run();
-    assert_eq!((world.end, &world.commits[..]), (Some(RunEnd::Completed), &["a".to_owned(), "new".into()][..]));
+    assert_eq!(
+        (world.end, &world.commits[..]),
+        (Some(RunEnd::Completed), &["a".to_owned(), "new".into()][..])
+    );
 }

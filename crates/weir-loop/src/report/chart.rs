@@ -16,7 +16,8 @@ const MOST: usize = 200;
 
 /// The chart: for each task a bar of its cost and a bar of its time, both to the scale of the largest.
 pub(super) fn chart(run: &RunState) -> String {
-    let records: Vec<&TaskRecord> = run.tasks.iter().filter(|record| !record.attempts.is_empty()).take(MOST).collect();
+    let records: Vec<&TaskRecord> =
+        run.tasks.iter().filter(|record| !record.attempts.is_empty()).take(MOST).collect();
     if records.is_empty() {
         return String::new();
     }

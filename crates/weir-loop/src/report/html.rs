@@ -75,17 +75,29 @@ fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
 fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
     let budget = run.budget();
     let limits = &run.limits;
-    let part = |spent: f64, limit: f64| if limit > 0.0 { (spent / limit * 100.0).clamp(0.0, 100.0) } else { 0.0 };
-    let unknown = if budget.unknown_costs > 0 { format!(", {} unknown", budget.unknown_costs) } else { String::new() };
+    let part =
+        |spent: f64, limit: f64| if limit > 0.0 { (spent / limit * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+    let unknown =
+        if budget.unknown_costs > 0 { format!(", {} unknown", budget.unknown_costs) } else { String::new() };
     let cells = [
-        ("cost", format!("${:.4}", budget.cost_usd), format!("of ${:.2}{unknown}", limits.cost_usd), part(budget.cost_usd, limits.cost_usd)),
+        (
+            "cost",
+            format!("${:.4}", budget.cost_usd),
+            format!("of ${:.2}{unknown}", limits.cost_usd),
+            part(budget.cost_usd, limits.cost_usd),
+        ),
         (
             "iterations",
             budget.iterations.to_string(),
             format!("of {}", limits.iterations),
             part(f64::from(budget.iterations), f64::from(limits.iterations)),
         ),
-        ("tokens", budget.tokens.to_string(), format!("of {}", limits.tokens), part(budget.tokens as f64, limits.tokens as f64)),
+        (
+            "tokens",
+            budget.tokens.to_string(),
+            format!("of {}", limits.tokens),
+            part(budget.tokens as f64, limits.tokens as f64),
+        ),
         (
             "time at work",
             words(budget.active_ms),
@@ -115,7 +127,7 @@ fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     let receipt = record.receipt.as_ref();
     let change = receipt.map(|receipt| {
         let (files, added, removed) = receipt.diff;
-        format!("{files} files, +{added} −{removed}")
+        format!("{}, +{added} −{removed}", super::count(files, "file"))
     });
     let time = if record.attempts.is_empty() { String::new() } else { words(record.took_ms()) };
     let attempts = if record.attempts.is_empty() { String::new() } else { record.attempts.len().to_string() };
@@ -136,11 +148,25 @@ fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     if record.attempts.is_empty() || (record.state == TaskState::Done && record.attempts.len() == 1) {
         return Ok(());
     }
-    writeln!(out, "<h2>{} <span class=\"state {}\">{}</span></h2><ol>", escape(&record.task.title), class(record), task_words(record))?;
+    writeln!(
+        out,
+        "<h2>{} <span class=\"state {}\">{}</span></h2><ol>",
+        escape(&record.task.title),
+        class(record),
+        task_words(record)
+    )?;
     for attempt in &record.attempts {
         let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
-        let reason = attempt.failure.as_ref().map(|failure| format!("<br>{}", escape(&failure.reason))).unwrap_or_default();
-        let log = attempt.log.as_ref().map(|log| format!("<br><code>{}</code>", escape(&log.display().to_string()))).unwrap_or_default();
+        let reason = attempt
+            .failure
+            .as_ref()
+            .map(|failure| format!("<br>{}", escape(&failure.reason)))
+            .unwrap_or_default();
+        let log = attempt
+            .log
+            .as_ref()
+            .map(|log| format!("<br><code>{}</code>", escape(&log.display().to_string())))
+            .unwrap_or_default();
         writeln!(out, "<li>{}, {cost}, {}{reason}{log}</li>", attempt.outcome, words(attempt.duration_ms))?;
     }
     writeln!(out, "</ol>")?;

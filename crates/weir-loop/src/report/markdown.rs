@@ -28,12 +28,24 @@ fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
         run.count(TaskState::Pending) + run.count(TaskState::Active),
     )?;
     writeln!(out, "| | spent | limit |\n|---|---:|---:|")?;
-    let unknown = if budget.unknown_costs > 0 { format!(" and {} of unknown cost", budget.unknown_costs) } else { String::new() };
+    let unknown = if budget.unknown_costs > 0 {
+        format!(" and {} of unknown cost", budget.unknown_costs)
+    } else {
+        String::new()
+    };
     writeln!(out, "| cost | ${:.4}{unknown} | ${:.2} |", budget.cost_usd, run.limits.cost_usd)?;
     writeln!(out, "| iterations | {} | {} |", budget.iterations, run.limits.iterations)?;
     writeln!(out, "| tokens | {} | {} |", budget.tokens, run.limits.tokens)?;
-    writeln!(out, "| time at work | {} | {} |\n", words(budget.active_ms), words(run.limits.wall_time.as_millis()))?;
-    writeln!(out, "| task | outcome | attempts | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|")?;
+    writeln!(
+        out,
+        "| time at work | {} | {} |\n",
+        words(budget.active_ms),
+        words(run.limits.wall_time.as_millis())
+    )?;
+    writeln!(
+        out,
+        "| task | outcome | attempts | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|"
+    )?;
     for record in &run.tasks {
         row(record, out)?;
     }
@@ -47,7 +59,7 @@ fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     let receipt = record.receipt.as_ref();
     let change = receipt.map(|receipt| {
         let (files, added, removed) = receipt.diff;
-        format!("{files} files, +{added} -{removed}")
+        format!("{}, +{added} -{removed}", super::count(files, "file"))
     });
     let commit = receipt.and_then(|receipt| receipt.commit.get(..10)).unwrap_or_default();
     let time = if record.attempts.is_empty() { String::new() } else { words(record.took_ms()) };
@@ -71,7 +83,13 @@ fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     for attempt in &record.attempts {
         let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
         let degraded = if attempt.degraded { ", degraded answer" } else { "" };
-        writeln!(out, "{}. {}, {cost}, {}{degraded}", attempt.number, attempt.outcome, words(attempt.duration_ms))?;
+        writeln!(
+            out,
+            "{}. {}, {cost}, {}{degraded}",
+            attempt.number,
+            attempt.outcome,
+            words(attempt.duration_ms)
+        )?;
         if let Some(failure) = &attempt.failure {
             writeln!(out, "   {}", cell(&failure.reason))?;
         }

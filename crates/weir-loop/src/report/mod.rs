@@ -23,9 +23,13 @@ pub fn end_words(end: &RunEnd) -> String {
         RunEnd::Completed => "All tasks are done.".to_owned(),
         RunEnd::Unfinished => "Nothing more can be done, and not all tasks are done.".to_owned(),
         RunEnd::Enough => "It ended where it was asked to.".to_owned(),
-        RunEnd::Limit { limit } => format!("A limit was reached: {limit}. Raise it, and `weir loop run` goes on."),
+        RunEnd::Limit { limit } => {
+            format!("A limit was reached: {limit}. Raise it, and `weir loop run` goes on.")
+        }
         RunEnd::Denied { task } => {
-            format!("A tool was not allowed in task {task}. Allow it in the configuration, then `weir loop retry {task}`.")
+            format!(
+                "A tool was not allowed in task {task}. Allow it in the configuration, then `weir loop retry {task}`."
+            )
         }
         RunEnd::WaitTooLong { until } => format!(
             "The account's limit is lifted at {}, which is longer than rate_limit.longest_wait.",
@@ -48,6 +52,11 @@ pub fn task_words(record: &TaskRecord) -> &'static str {
         (TaskState::Skipped, _) => "skipped",
         _ => "open",
     }
+}
+
+/// `1 file`, `2 files`.
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// An amount, or that it is not known.
@@ -89,10 +98,14 @@ mod tests {
     }
 
     fn run() -> RunState {
-        let list = TaskList::parse(Source::Markdown("- [ ] Add <b>a</b> flag | now\n- [ ] Break\n- [ ] Later\n".into())).unwrap();
+        let list = TaskList::parse(Source::Markdown(
+            "- [ ] Add <b>a</b> flag | now\n- [ ] Break\n- [ ] Later\n".into(),
+        ))
+        .unwrap();
         let mut run = RunState::new("0f0f0f0f-run".into(), 1_794_726_000_000, list.tasks, &Config::default());
         run.status = RunStatus::Ended { end: RunEnd::Unfinished, at: 1_794_726_190_000 };
-        let failure = Failure::new(Outcome::Failed, "gates failed: test (exit code 1)", "```\nassertion <failed>\n");
+        let failure =
+            Failure::new(Outcome::Failed, "gates failed: test (exit code 1)", "```\nassertion <failed>\n");
         run.tasks[0].state = TaskState::Done;
         run.tasks[0].attempts = vec![
             attempt(1, Outcome::Failed, Some(0.02), Some(failure.clone())),
@@ -127,7 +140,9 @@ mod tests {
     fn nothing_in_the_page_is_markup_of_somebody_else() {
         let page = html(&run());
         assert!(page.contains("Add &lt;b&gt;a&lt;/b&gt; flag") && !page.contains("<b>a</b>"));
-        assert!(page.contains("assertion &lt;failed&gt;") && page.contains("<svg") && !page.contains("<script"));
+        assert!(
+            page.contains("assertion &lt;failed&gt;") && page.contains("<svg") && !page.contains("<script")
+        );
         assert!(page.contains("weir/failed/0f0f0f0f/break-1"));
     }
 }

@@ -28,7 +28,11 @@ pub(super) struct Context {
 impl Context {
     /// Where a task is worked on.
     pub(super) fn workspace(&self, task: &TaskId) -> PathBuf {
-        if self.is_parallel { self.folders.worktrees().join(task.as_str()) } else { self.folders.workspace.clone() }
+        if self.is_parallel {
+            self.folders.worktrees().join(task.as_str())
+        } else {
+            self.folders.workspace.clone()
+        }
     }
 
     /// Git, where a task is worked on.

@@ -28,7 +28,9 @@ async fn run_gate(gate: &Gate, folder: &Path, state: &Path, secrets: &Secrets) -
         output: String::new(),
         took_ms: 0,
     };
-    let Some((program, args)) = gate.command.split_first() else { return failed("it has no command".to_owned()) };
+    let Some((program, args)) = gate.command.split_first() else {
+        return failed("it has no command".to_owned());
+    };
     let mut command = PlainCommand::new(program).args(args).cwd(folder).timeout(gate.timeout.duration());
     command.keep_bytes = OUTPUT;
     command.state_directory = Some(state.to_owned());
@@ -37,8 +39,13 @@ async fn run_gate(gate: &Gate, folder: &Path, state: &Path, secrets: &Secrets) -
         Err(error) => failed(error.to_string()),
         Ok(done) => {
             let passed = done.is_success();
-            let ending = if done.timed_out { format!("it took longer than {}", gate.timeout) } else { done.exit.to_string() };
-            let output = if passed { String::new() } else { format!("{}{}", done.stdout.text(), done.stderr.text()) };
+            let ending = if done.timed_out {
+                format!("it took longer than {}", gate.timeout)
+            } else {
+                done.exit.to_string()
+            };
+            let output =
+                if passed { String::new() } else { format!("{}{}", done.stdout.text(), done.stderr.text()) };
             GateResult {
                 name: gate.name.clone(),
                 passed,

@@ -50,7 +50,9 @@ pub enum GitError {
     #[error("git does not know who commits: set user.name and user.email with `git config`")]
     NoIdentity,
     /// Somebody moved the branch.
-    #[error("the branch is at {now}, and not at {expected} as before: somebody else has committed. The task's work is in commit {commit}; merge it, then go on")]
+    #[error(
+        "the branch is at {now}, and not at {expected} as before: somebody else has committed. The task's work is in commit {commit}; merge it, then go on"
+    )]
     Moved {
         /// Where it is.
         now: String,
@@ -179,7 +181,12 @@ impl Git {
     }
 
     /// What was changed since a commit. What is protected, and the task list, is put back.
-    pub async fn inspect(&self, base: &str, protected: &[PathBuf], list: Option<&Path>) -> Result<Inspection, GitError> {
+    pub async fn inspect(
+        &self,
+        base: &str,
+        protected: &[PathBuf],
+        list: Option<&Path>,
+    ) -> Result<Inspection, GitError> {
         let mut work = Inspection { tree: self.snapshot().await?, ..Inspection::default() };
         let mut changed = self.changed(base, &work.tree).await?;
         let is_in = |path: &str, folder: &Path| Path::new(path).starts_with(folder);
@@ -256,7 +263,18 @@ impl Git {
             return Ok(self.branch_exists(branch).await?.then(|| branch.to_owned()));
         }
         let kept = if stash {
-            self.run(&["stash", "push", "--include-untracked", "--quiet", "-m", branch, "--", ".", &self.exclude()]).await?;
+            self.run(&[
+                "stash",
+                "push",
+                "--include-untracked",
+                "--quiet",
+                "-m",
+                branch,
+                "--",
+                ".",
+                &self.exclude(),
+            ])
+            .await?;
             format!("stash: {branch}")
         } else {
             let commit = self.commit(&tree, &[&head], message).await?;
@@ -280,7 +298,11 @@ impl Git {
         let text = done.stdout.text();
         match done.exit.code {
             Some(0) => Ok(Ok(text.trim_end().to_owned())),
-            Some(1) => Ok(Err(text.split_once("\n\n").map_or(text.as_str(), |(_, messages)| messages).trim().to_owned())),
+            Some(1) => Ok(Err(text
+                .split_once("\n\n")
+                .map_or(text.as_str(), |(_, messages)| messages)
+                .trim()
+                .to_owned())),
             _ => Err(self.failed(&args, &done)),
         }
     }

@@ -76,7 +76,8 @@ impl Mailbox {
     fn files(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
         let is_mail = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
-        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_mail).collect();
+        let mut files: Vec<PathBuf> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_mail).collect();
         files.sort();
         files
     }

@@ -26,23 +26,29 @@ impl News {
     /// What is worth telling about an event.
     pub fn of(event: &LoopEvent, run_id: &str) -> Option<Self> {
         let (kind, text) = match event {
-            LoopEvent::Asked { task, id, .. } => {
-                (NotifyOn::Question, format!("Task {task} asks something; answer with `weir loop answer {id} …`"))
-            }
+            LoopEvent::Asked { task, id, .. } => (
+                NotifyOn::Question,
+                format!("Task {task} asks something; answer with `weir loop answer {id} …`"),
+            ),
             LoopEvent::Waiting { until, reason } => {
                 (NotifyOn::Limit, format!("Waiting until {}: {reason}", crate::time::rfc3339(*until)))
             }
             LoopEvent::TaskFailed { task, outcome, reason, .. } => {
                 (NotifyOn::Failure, format!("Task {task}: {outcome}. {reason}"))
             }
-            LoopEvent::RunEnded { end: RunEnd::Limit { limit }, .. } => (NotifyOn::Limit, format!("The run has ended: {limit}")),
+            LoopEvent::RunEnded { end: RunEnd::Limit { limit }, .. } => {
+                (NotifyOn::Limit, format!("The run has ended: {limit}"))
+            }
             LoopEvent::RunEnded { end, done, failed, pending, .. } => {
                 let how = match end {
                     RunEnd::Completed => "all tasks are done",
                     RunEnd::Interrupted => "somebody stopped it",
                     _ => "not all tasks are done",
                 };
-                (NotifyOn::End, format!("The run has ended, {how}: {done} done, {failed} failed, {pending} open"))
+                (
+                    NotifyOn::End,
+                    format!("The run has ended, {how}: {done} done, {failed} failed, {pending} open"),
+                )
             }
             _ => return None,
         };

@@ -36,7 +36,8 @@ pub fn add_note(path: &Path, key: &str, title: &str, answer: &str) -> io::Result
 /// The section `Learned` of an answer.
 fn learned(answer: &str) -> Option<String> {
     let is_heading = |line: &str| line.starts_with('#');
-    let is_learned = |line: &&str| is_heading(line) && line.trim_matches(['#', ' ', ':']).eq_ignore_ascii_case("learned");
+    let is_learned =
+        |line: &&str| is_heading(line) && line.trim_matches(['#', ' ', ':']).eq_ignore_ascii_case("learned");
     let mut lines = answer.lines().skip_while(|line| !is_learned(line));
     lines.next()?;
     let note: Vec<&str> = lines.take_while(|line| !is_heading(line)).collect();

@@ -51,7 +51,9 @@ pub enum OpenError {
     #[error(transparent)]
     Tasks(#[from] TaskFileError),
     /// There are changes that are not committed.
-    #[error("the working tree has changes that are not committed ({0}); commit or stash them, or say --allow-dirty to have them committed first")]
+    #[error(
+        "the working tree has changes that are not committed ({0}); commit or stash them, or say --allow-dirty to have them committed first"
+    )]
     Dirty(String),
     /// Something of a killed run does not end.
     #[error("processes of a killed run are still alive and do not end: {0}; end them, then try again")]

@@ -62,7 +62,11 @@ pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
 pub(super) async fn restore(context: Arc<Context>, task: TaskId, tree: String) -> Done {
     if context.is_parallel && !context.workspace(&task).join(".git").exists() {
         let head = context.git.head().await.map_err(text)?;
-        context.git.add_worktree(&context.workspace(&task), &context.branch(&task), &head).await.map_err(text)?;
+        context
+            .git
+            .add_worktree(&context.workspace(&task), &context.branch(&task), &head)
+            .await
+            .map_err(text)?;
     }
     context.git_of(&task).restore(&tree).await.map_err(text)?;
     Ok(Event::Restored { task })
@@ -128,7 +132,11 @@ pub(super) fn recover(context: &Context, task: TaskId, session_id: &str) -> Done
         None => None,
     };
     let run = run.or_else(|| {
-        let run = AgentRun { end: AgentEnd::Interrupted, session_id: Some(session_id.to_owned()), ..AgentRun::default() };
+        let run = AgentRun {
+            end: AgentEnd::Interrupted,
+            session_id: Some(session_id.to_owned()),
+            ..AgentRun::default()
+        };
         found.map(|log| AgentRun { log: Some(log), ..run })
     });
     Ok(Event::Recovered { task, run: run.map(Box::new) })
@@ -143,7 +151,8 @@ pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String) -
         // A person may have changed it, too: it is not lost.
         let name = context.config.tasks.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = context.folders.kept();
-        let _ = std::fs::create_dir_all(&kept).and_then(|()| std::fs::write(kept.join(format!("{task}-{name}")), before));
+        let _ = std::fs::create_dir_all(&kept)
+            .and_then(|()| std::fs::write(kept.join(format!("{task}-{name}")), before));
     }
     Ok(Event::Inspected { task, work })
 }

@@ -65,21 +65,27 @@ pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
 }
 
 fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
-    let state = |task: &TaskId| run.task(task).map(|record| record.state).ok_or_else(|| PersonError::NoTask(task.clone()));
+    let state = |task: &TaskId| {
+        run.task(task).map(|record| record.state).ok_or_else(|| PersonError::NoTask(task.clone()))
+    };
     match mail {
-        Mail::Answer { .. } if run.questions.is_empty() => {
-            Err(PersonError::NotNow("no question is open; `weir loop status` shows those that are".to_owned()))
-        }
+        Mail::Answer { .. } if run.questions.is_empty() => Err(PersonError::NotNow(
+            "no question is open; `weir loop status` shows those that are".to_owned(),
+        )),
         Mail::Answer { .. } => Ok(()),
         Mail::Skip { task } => match state(task)? {
             TaskState::Pending | TaskState::Failed => Ok(()),
-            TaskState::Active => Err(PersonError::NotNow(format!("task {task} is being worked on; stop the loop first"))),
+            TaskState::Active => {
+                Err(PersonError::NotNow(format!("task {task} is being worked on; stop the loop first")))
+            }
             TaskState::Done => Err(PersonError::NotNow(format!("task {task} is done"))),
             TaskState::Skipped => Err(PersonError::NotNow(format!("task {task} is skipped already"))),
         },
         Mail::Retry { task } => match state(task)? {
             TaskState::Failed | TaskState::Skipped => Ok(()),
-            _ => Err(PersonError::NotNow(format!("task {task} has not failed, so there is nothing to try again"))),
+            _ => Err(PersonError::NotNow(format!(
+                "task {task} has not failed, so there is nothing to try again"
+            ))),
         },
     }
 }
@@ -101,13 +107,18 @@ fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
             run.status = RunStatus::Running;
         }
         Mail::Answer { question, answers, .. } => {
-            let is_meant = |id: &str, task: &str| question.as_deref().is_none_or(|name| id.starts_with(name) || task == name);
+            let is_meant = |id: &str, task: &str| {
+                question.as_deref().is_none_or(|name| id.starts_with(name) || task == name)
+            };
             let open = run.questions.iter().find(|open| is_meant(&open.id, open.task.as_str())).cloned();
             let open = open.ok_or_else(|| PersonError::NotNow("no such question is open".to_owned()))?;
             let Asked::Questions { questions } = &open.asked else {
-                return Err(PersonError::NotNow("the session that asked is gone; it asks again when the loop runs".to_owned()));
+                return Err(PersonError::NotNow(
+                    "the session that asked is gone; it asks again when the loop runs".to_owned(),
+                ));
             };
-            let matched = match_answers(questions, answers).map_err(|error| PersonError::NotNow(error.to_string()))?;
+            let matched =
+                match_answers(questions, answers).map_err(|error| PersonError::NotNow(error.to_string()))?;
             if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == open.task) {
                 record.answers.extend(matched);
             }

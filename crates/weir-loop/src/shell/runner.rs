@@ -288,7 +288,11 @@ impl Runner {
     fn look_around(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         let withdrawn = self.open.iter().filter(|ask| ask.is_withdrawn());
-        events.extend(withdrawn.map(|ask| Event::AskEnded { id: ask.id.clone(), by: None, answers: Vec::new() }));
+        events.extend(withdrawn.map(|ask| Event::AskEnded {
+            id: ask.id.clone(),
+            by: None,
+            answers: Vec::new(),
+        }));
         self.open.retain(|ask| !ask.is_withdrawn());
         let (mails, odd) = self.mailbox.take();
         for path in odd {
@@ -315,9 +319,11 @@ impl Runner {
 
     fn answer(&mut self, which: Option<&str>, words: &[String], by: String) -> Result<Event, String> {
         let is_meant = |ask: &OpenAsk| which.is_none_or(|name| ask.id.starts_with(name) || ask.task == name);
-        let places: Vec<usize> = self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask)).map(|(at, _)| at).collect();
+        let places: Vec<usize> =
+            self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask)).map(|(at, _)| at).collect();
         let &[place] = places.as_slice() else {
-            let problem = if places.is_empty() { "nobody asks that" } else { "several questions are open; name one" };
+            let problem =
+                if places.is_empty() { "nobody asks that" } else { "several questions are open; name one" };
             return Err(format!("an answer came, but {problem}"));
         };
         let Some(ask) = self.open.get(place) else { return Err("nobody asks that".to_owned()) };
@@ -327,7 +333,9 @@ impl Runner {
                 (Reply::Answers(answers.clone()), answers)
             }
             Asked::Permission { .. } => {
-                let is_yes = words.first().is_some_and(|word| matches!(word.to_lowercase().as_str(), "y" | "yes" | "allow"));
+                let is_yes = words
+                    .first()
+                    .is_some_and(|word| matches!(word.to_lowercase().as_str(), "y" | "yes" | "allow"));
                 (if is_yes { Reply::Allow } else { Reply::Deny(words.join(" ")) }, Vec::new())
             }
         };

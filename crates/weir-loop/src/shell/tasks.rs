@@ -42,7 +42,11 @@ pub fn read_tasks(path: &Path) -> Result<TaskList, TaskFileError> {
         Source::Folder(read_folder(path).map_err(system)?)
     } else {
         let text = std::fs::read_to_string(path).map_err(system)?;
-        if path.extension().is_some_and(|extension| extension == "json") { Source::Prd(text) } else { Source::Markdown(text) }
+        if path.extension().is_some_and(|extension| extension == "json") {
+            Source::Prd(text)
+        } else {
+            Source::Markdown(text)
+        }
     };
     TaskList::parse(source).map_err(|source| TaskFileError::Wrong { path: path.to_owned(), source })
 }

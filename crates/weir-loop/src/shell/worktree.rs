@@ -34,7 +34,8 @@ pub(super) async fn merge(
         return Ok(Ok(()));
     }
     let folders = &context.folders;
-    let after = run_gates(&context.config.gates, &folders.workspace, &folders.state(), &context.secrets).await;
+    let after =
+        run_gates(&context.config.gates, &folders.workspace, &folders.state(), &context.secrets).await;
     git.restore(&tree).await?;
     match judge_gates(&record.before, &after, context.config.already_broken) {
         None => Ok(Ok(())),
@@ -47,7 +48,11 @@ pub(super) async fn merge(
 }
 
 /// Puts away the work of a task that was given up: it stays on its branch, and the worktree goes.
-pub(super) async fn shelve(context: &Context, record: &TaskRecord, message: &str) -> Result<Option<String>, GitError> {
+pub(super) async fn shelve(
+    context: &Context,
+    record: &TaskRecord,
+    message: &str,
+) -> Result<Option<String>, GitError> {
     let task = &record.task.id;
     let (folder, branch) = (context.workspace(task), context.branch(task));
     let git = context.git_of(task);

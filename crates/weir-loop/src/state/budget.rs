@@ -53,9 +53,15 @@ pub enum LimitReached {
 impl std::fmt::Display for LimitReached {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Cost { spent, limit } => write!(f, "the run has cost ${spent:.4} of ${limit:.2} (limits.cost_usd)"),
-            Self::Iterations { limit } => write!(f, "the run has had its {limit} iterations (limits.iterations)"),
-            Self::Tokens { spent, limit } => write!(f, "the run has used {spent} of {limit} tokens (limits.tokens)"),
+            Self::Cost { spent, limit } => {
+                write!(f, "the run has cost ${spent:.4} of ${limit:.2} (limits.cost_usd)")
+            }
+            Self::Iterations { limit } => {
+                write!(f, "the run has had its {limit} iterations (limits.iterations)")
+            }
+            Self::Tokens { spent, limit } => {
+                write!(f, "the run has used {spent} of {limit} tokens (limits.tokens)")
+            }
             Self::WallTime { limit_ms } => {
                 write!(f, "the run was at work for {} minutes (limits.wall_time)", limit_ms / 60_000)
             }
@@ -103,11 +109,21 @@ mod tests {
         let limits = Limits::default();
         let below = Budget { cost_usd: 9.99, iterations: 49, tokens: 1, active_ms: 1, unknown_costs: 0 };
         assert_eq!(below.limit_for_next(&limits), None);
-        assert!(matches!(Budget { cost_usd: 10.0, ..below }.limit_for_next(&limits), Some(LimitReached::Cost { .. })));
-        assert!(matches!(Budget { iterations: 50, ..below }.limit_for_next(&limits), Some(LimitReached::Iterations { .. })));
-        assert!(matches!(Budget { tokens: limits.tokens, ..below }.limit_for_next(&limits), Some(LimitReached::Tokens { .. })));
+        assert!(matches!(
+            Budget { cost_usd: 10.0, ..below }.limit_for_next(&limits),
+            Some(LimitReached::Cost { .. })
+        ));
+        assert!(matches!(
+            Budget { iterations: 50, ..below }.limit_for_next(&limits),
+            Some(LimitReached::Iterations { .. })
+        ));
+        assert!(matches!(
+            Budget { tokens: limits.tokens, ..below }.limit_for_next(&limits),
+            Some(LimitReached::Tokens { .. })
+        ));
         // Costs that are not known never stop a run; time does.
-        let unknown = Budget { cost_usd: 0.0, unknown_costs: 40, active_ms: limits.wall_time.as_millis(), ..below };
+        let unknown =
+            Budget { cost_usd: 0.0, unknown_costs: 40, active_ms: limits.wall_time.as_millis(), ..below };
         assert!(matches!(unknown.limit_for_next(&limits), Some(LimitReached::WallTime { .. })));
     }
 }

@@ -111,7 +111,9 @@ mod tests {
         for (number, text) in ["{\"version\": 1, \"run_id\": ", "", "\u{0}\u{0}\u{0}"].iter().enumerate() {
             std::fs::write(&path, text).unwrap();
             let error = load(&path).unwrap_err();
-            assert!(matches!(&error, StateError::Damaged { kept, .. } if std::fs::read_to_string(kept).unwrap() == *text));
+            assert!(
+                matches!(&error, StateError::Damaged { kept, .. } if std::fs::read_to_string(kept).unwrap() == *text)
+            );
             assert!(error.to_string().contains("git log"), "{error}");
             assert!(!path.exists(), "{number}");
         }

@@ -85,7 +85,9 @@ impl StateWriter {
         let path = self.folder.join(name);
         // No fsync: it can be made again.
         let temporary = self.folder.join(format!("{name}.new"));
-        std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path)).map_err(|error| self.system(name, error))
+        std::fs::write(&temporary, text)
+            .and_then(|()| std::fs::rename(&temporary, path))
+            .map_err(|error| self.system(name, error))
     }
 
     fn file(&self, name: &str, text: &[u8]) -> Result<(), StateError> {

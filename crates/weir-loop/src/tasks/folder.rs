@@ -17,7 +17,9 @@ struct Head<'a> {
 
 fn head(text: &str) -> Head<'_> {
     let none = Head { lines: Vec::new(), body: text };
-    let Some(rest) = text.strip_prefix("---").and_then(|rest| rest.trim_start_matches([' ', '\r']).strip_prefix('\n')) else {
+    let Some(rest) =
+        text.strip_prefix("---").and_then(|rest| rest.trim_start_matches([' ', '\r']).strip_prefix('\n'))
+    else {
         return none;
     };
     let mut lines = Vec::new();
@@ -113,7 +115,8 @@ pub(super) fn mark_done(files: &[(PathBuf, String)], id: &TaskId) -> Option<(Pat
         let mut written = false;
         let mut edited = String::new();
         for line in text.get(..start)?.split_inclusive('\n') {
-            let is_status = line.split_once(':').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case("status"));
+            let is_status =
+                line.split_once(':').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case("status"));
             let is_end = line.trim_end() == "---" && !edited.is_empty();
             if is_status || (is_end && !written) {
                 written = true;
@@ -134,8 +137,14 @@ mod tests {
 
     fn files() -> Vec<(PathBuf, String)> {
         vec![
-            (PathBuf::from("01-first.md"), "# Do the first thing\n\nText.\n\n## Acceptance\n- [ ] it works\n".to_owned()),
-            (PathBuf::from("02.md"), "---\nid: second\ntitle: Then this\nneeds: 01-first\n---\nBody\n".to_owned()),
+            (
+                PathBuf::from("01-first.md"),
+                "# Do the first thing\n\nText.\n\n## Acceptance\n- [ ] it works\n".to_owned(),
+            ),
+            (
+                PathBuf::from("02.md"),
+                "---\nid: second\ntitle: Then this\nneeds: 01-first\n---\nBody\n".to_owned(),
+            ),
             (PathBuf::from("03.md"), "---\nstatus: done\n---\n# Old\n".to_owned()),
         ]
     }
@@ -143,11 +152,20 @@ mod tests {
     #[test]
     fn files_are_tasks() {
         let tasks = parse(&files());
-        let names: Vec<(&str, &str, bool)> = tasks.iter().map(|t| (t.id.as_str(), t.title.as_str(), t.done)).collect();
-        assert_eq!(names, [("01-first", "Do the first thing", false), ("second", "Then this", false), ("03", "Old", true)]);
-        assert_eq!((tasks[0].details.as_str(), &tasks[0].acceptance[..]), ("Text.", &["it works".to_owned()][..]));
+        let names: Vec<(&str, &str, bool)> =
+            tasks.iter().map(|t| (t.id.as_str(), t.title.as_str(), t.done)).collect();
+        assert_eq!(
+            names,
+            [("01-first", "Do the first thing", false), ("second", "Then this", false), ("03", "Old", true)]
+        );
+        assert_eq!(
+            (tasks[0].details.as_str(), &tasks[0].acceptance[..]),
+            ("Text.", &["it works".to_owned()][..])
+        );
         assert_eq!(tasks[1].needs, [TaskId::new("01-first")]);
-        assert!(is_task(Path::new("x/01.md")) && !is_task(Path::new("README.md")) && !is_task(Path::new("a.txt")));
+        assert!(
+            is_task(Path::new("x/01.md")) && !is_task(Path::new("README.md")) && !is_task(Path::new("a.txt"))
+        );
     }
 
     #[test]
@@ -158,7 +176,9 @@ mod tests {
         let (path, text) = mark_done(&files, &TaskId::new("second")).unwrap();
         assert_eq!(path, Path::new("02.md"));
         assert_eq!(text, "---\nid: second\ntitle: Then this\nneeds: 01-first\nstatus: done\n---\nBody\n");
-        let (_, again) = mark_done(&[(PathBuf::from("x.md"), text.replace("done", "todo"))], &TaskId::new("second")).unwrap();
+        let (_, again) =
+            mark_done(&[(PathBuf::from("x.md"), text.replace("done", "todo"))], &TaskId::new("second"))
+                .unwrap();
         assert_eq!(again, text);
     }
 }

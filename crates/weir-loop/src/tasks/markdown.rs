@@ -42,7 +42,8 @@ fn checkbox(line: &str) -> Option<Checkbox<'_>> {
     let mut letters = inside.chars();
     let (mark, close) = (letters.next()?, letters.next()?);
     let text = letters.as_str();
-    if close != ']' || !matches!(mark, ' ' | 'x' | 'X') || !(text.is_empty() || text.starts_with([' ', '\t'])) {
+    if close != ']' || !matches!(mark, ' ' | 'x' | 'X') || !(text.is_empty() || text.starts_with([' ', '\t']))
+    {
         return None;
     }
     let mark_place = line.len() - inside.len();
@@ -84,7 +85,8 @@ fn items(text: &str) -> Vec<Item> {
             }
             None => {
                 let indent = width(line.get(..line.len() - trimmed.len()).unwrap_or_default());
-                let item = items.last_mut().filter(|item| is_open && (trimmed.is_empty() || indent > item.indent));
+                let item =
+                    items.last_mut().filter(|item| is_open && (trimmed.is_empty() || indent > item.indent));
                 match item {
                     Some(item) => item.add(trimmed, is_code),
                     // Text at the edge ends the item: what follows is not a part of it.
@@ -101,9 +103,13 @@ impl Item {
         let bullet = line.strip_prefix(['-', '*', '+']).map_or(line, str::trim_start);
         match bullet.split_once(':').filter(|_| !is_code) {
             Some((key, value)) if key.eq_ignore_ascii_case("needs") || key.eq_ignore_ascii_case("after") => {
-                self.needs.extend(value.split(',').map(|need| need.trim().to_owned()).filter(|need| !need.is_empty()));
+                self.needs.extend(
+                    value.split(',').map(|need| need.trim().to_owned()).filter(|need| !need.is_empty()),
+                );
             }
-            Some((key, value)) if key.eq_ignore_ascii_case("accept") || key.eq_ignore_ascii_case("acceptance") => {
+            Some((key, value))
+                if key.eq_ignore_ascii_case("accept") || key.eq_ignore_ascii_case("acceptance") =>
+            {
                 if !value.trim().is_empty() {
                     self.acceptance.push(value.trim().to_owned());
                 }
@@ -170,7 +176,8 @@ pub(super) fn parse(text: &str) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (place, id) in leaves(&items) {
         let Some(item) = items.get(place) else { continue };
-        let groups: Vec<&Item> = ancestors(&items, place).into_iter().filter_map(|at| items.get(at)).collect();
+        let groups: Vec<&Item> =
+            ancestors(&items, place).into_iter().filter_map(|at| items.get(at)).collect();
         let with = |part: fn(&Item) -> &Vec<String>| -> Vec<String> {
             groups.iter().flat_map(|group| part(group)).chain(part(item)).cloned().collect()
         };

@@ -85,13 +85,19 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
     /// There is nothing in it.
-    #[error("there are no tasks in it; write some as `- [ ] what to do`, or make them with `weir loop plan PRD`")]
+    #[error(
+        "there are no tasks in it; write some as `- [ ] what to do`, or make them with `weir loop plan PRD`"
+    )]
     Empty,
     /// A `prd.json` that is none.
-    #[error("it is no list of user stories: {0}; it needs {{\"userStories\": [{{\"id\", \"title\", \"passes\"}}]}}")]
+    #[error(
+        "it is no list of user stories: {0}; it needs {{\"userStories\": [{{\"id\", \"title\", \"passes\"}}]}}"
+    )]
     Prd(String),
     /// Two tasks of one name.
-    #[error("two tasks have the name {0}; give one of them another, such as {{#other-name}} at the end of its line")]
+    #[error(
+        "two tasks have the name {0}; give one of them another, such as {{#other-name}} at the end of its line"
+    )]
     Twice(TaskId),
     /// A task needs one that is not there.
     #[error("task {task} needs {needs}, which is not in the list; the names are: {known}")]
@@ -151,8 +157,10 @@ impl TaskList {
         match &self.source {
             Source::Markdown(text) => Ok(Edit::File(markdown::mark_done(text, id))),
             Source::Prd(text) => prd::mark_done(text, id).map(Edit::File),
-            Source::Folder(files) => Ok(folder::mark_done(files, id)
-                .map_or(Edit::Nothing, |(name, text)| Edit::InFolder(name, text))),
+            Source::Folder(files) => {
+                Ok(folder::mark_done(files, id)
+                    .map_or(Edit::Nothing, |(name, text)| Edit::InFolder(name, text)))
+            }
         }
     }
 }

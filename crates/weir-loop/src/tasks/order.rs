@@ -69,7 +69,11 @@ pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
             match names.get(&need.as_str().to_lowercase()) {
                 Some(id) => *need = id.clone(),
                 None => {
-                    return Err(TaskError::UnknownNeed { task: task.id.clone(), needs: need.clone(), known: known() });
+                    return Err(TaskError::UnknownNeed {
+                        task: task.id.clone(),
+                        needs: need.clone(),
+                        known: known(),
+                    });
                 }
             }
         }
@@ -79,7 +83,8 @@ pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
 
 /// Takes away what needs nothing that is left, until nothing is left.
 fn circles(tasks: &[Task]) -> Result<(), TaskError> {
-    let mut left: BTreeMap<&TaskId, &[TaskId]> = tasks.iter().map(|task| (&task.id, task.needs.as_slice())).collect();
+    let mut left: BTreeMap<&TaskId, &[TaskId]> =
+        tasks.iter().map(|task| (&task.id, task.needs.as_slice())).collect();
     loop {
         let free: Vec<&TaskId> = left
             .iter()
@@ -111,7 +116,10 @@ mod tests {
 
     #[test]
     fn needs_are_found_by_name_and_by_title() {
-        let list = list("- [ ] First thing\n- [ ] B {#b}\n  - needs: First thing\n- [ ] C\n  needs: b, first-thing\n").unwrap();
+        let list = list(
+            "- [ ] First thing\n- [ ] B {#b}\n  - needs: First thing\n- [ ] C\n  needs: b, first-thing\n",
+        )
+        .unwrap();
         assert_eq!(list.tasks[1].needs, [TaskId::new("first-thing")]);
         assert_eq!(list.tasks[2].needs, [TaskId::new("b"), TaskId::new("first-thing")]);
     }
@@ -120,7 +128,8 @@ mod tests {
     fn lists_that_cannot_be_worked_through_are_refused() {
         assert!(matches!(list("- [ ] A\n  needs: z\n"), Err(TaskError::UnknownNeed { .. })));
         assert!(matches!(list("- [ ] A {#x}\n- [ ] B {#x}\n"), Err(TaskError::Twice(_))));
-        let circle = list("- [ ] A\n  needs: b\n- [ ] B\n  needs: c\n- [ ] C\n  needs: a\n- [ ] D\n").unwrap_err();
+        let circle =
+            list("- [ ] A\n  needs: b\n- [ ] B\n  needs: c\n- [ ] C\n  needs: a\n- [ ] D\n").unwrap_err();
         assert_eq!(circle, TaskError::Circle("a, b, c".into()));
         assert!(matches!(list("nothing"), Err(TaskError::Empty)));
     }
@@ -132,7 +141,8 @@ mod tests {
             "open" => Some(false),
             _ => None,
         };
-        let of = |needs: &[&str]| readiness(&needs.iter().map(|n| TaskId::new(*n)).collect::<Vec<_>>(), progress);
+        let of =
+            |needs: &[&str]| readiness(&needs.iter().map(|n| TaskId::new(*n)).collect::<Vec<_>>(), progress);
         assert_eq!(of(&["done"]), Readiness::Ready);
         assert_eq!(of(&["done", "open"]), Readiness::Waits);
         assert_eq!(of(&["open", "failed"]), Readiness::Blocked(TaskId::new("failed")));

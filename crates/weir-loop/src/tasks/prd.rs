@@ -57,10 +57,16 @@ fn stories(text: &str) -> Result<Vec<(TaskId, Story, &RawValue)>, TaskError> {
             _ => String::new(),
         };
         let id = match name.as_str() {
-            "" if story.title.is_empty() => return Err(TaskError::Prd("a story has neither an id nor a title".into())),
+            "" if story.title.is_empty() => {
+                return Err(TaskError::Prd("a story has neither an id nor a title".into()));
+            }
             "" => namer.from_title(&story.title),
             name if is_plain(name) => namer.given(name),
-            name => return Err(TaskError::Prd(format!("the id {name:?} has letters other than a-z, 0-9, - and _"))),
+            name => {
+                return Err(TaskError::Prd(format!(
+                    "the id {name:?} has letters other than a-z, 0-9, - and _"
+                )));
+            }
         };
         found.push((id, story, raw));
     }
@@ -140,7 +146,9 @@ mod tests {
 
     #[test]
     fn what_is_no_list_says_what_it_needs() {
-        for wrong in ["", "[]", "{}", r#"{"userStories": [{}]}"#, r#"{"userStories": [{"id": "../x", "title": "y"}]}"#] {
+        for wrong in
+            ["", "[]", "{}", r#"{"userStories": [{}]}"#, r#"{"userStories": [{"id": "../x", "title": "y"}]}"#]
+        {
             let error = parse(wrong).unwrap_err();
             assert!(error.to_string().contains("userStories"), "{wrong}: {error}");
         }

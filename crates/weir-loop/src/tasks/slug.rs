@@ -53,7 +53,11 @@ pub(super) fn slug(title: &str) -> String {
 /// Whether a name can be part of file and branch names.
 pub(super) fn is_plain(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
-    !name.is_empty() && name.len() <= 80 && !name.starts_with(['-', '.']) && !name.contains("..") && name.chars().all(is_plain)
+    !name.is_empty()
+        && name.len() <= 80
+        && !name.starts_with(['-', '.'])
+        && !name.contains("..")
+        && name.chars().all(is_plain)
 }
 
 #[cfg(test)]
