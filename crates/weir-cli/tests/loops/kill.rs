@@ -114,7 +114,7 @@ fn killed_at_fifty_random_instants_the_end_is_that_of_an_undisturbed_run() {
         loop {
             let running = start(&place);
             // Most of the time is the start; so also long ones, or it would never get far.
-            let instant = Instant::now() + numbers.below(whole / 2);
+            let instant = Instant::now() + numbers.below(whole / 4);
             while Instant::now() < instant {
                 breathe();
             }
