@@ -54,8 +54,8 @@ struct State {
 }
 
 impl Shared {
-    pub(crate) fn new(pipe: Option<platform::ErrorPipe>, secrets: Secrets, log: LogWriter) -> Arc<Self> {
-        let masker = (!secrets.is_empty()).then(|| Box::new(Masker::new(&secrets)));
+    pub(crate) fn new(pipe: Option<platform::ErrorPipe>, secrets: &Secrets, log: LogWriter) -> Arc<Self> {
+        let masker = (!secrets.is_empty()).then(|| Box::new(Masker::new(secrets)));
         let state = State { tail: VecDeque::new(), masker, total: 0, ended: false, log };
         Arc::new(Self { state: Mutex::new(state), changed: Notify::new(), pipe })
     }
@@ -249,7 +249,7 @@ mod tests {
     fn masking() -> (Arc<Shared>, Stderr) {
         let mut secrets = Secrets::new();
         secrets.insert("KEY", SECRET).unwrap();
-        let shared = Shared::new(None, secrets, crate::log::none().stderr);
+        let shared = Shared::new(None, &secrets, crate::log::none().stderr);
         (Arc::clone(&shared), Stderr::new(shared))
     }
 

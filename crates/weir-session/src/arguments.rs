@@ -164,8 +164,8 @@ mod tests {
         options.persistence = false;
         options.subagent_text = true;
         let id = SessionId::new("h");
-        let resumed = Spawn { resume: Some(id.clone()), fork: true };
-        let new = Spawn { resume: None, fork: false };
+        let resumed = Spawn { resume: Some(id.clone()), fork: true, afresh: false };
+        let new = Spawn { resume: None, fork: false, afresh: false };
         let mut passed = flags(&options, &resumed, None);
         passed.extend(flags(&options, &new, Some(&id)));
         options.conversation = Conversation::Continue;

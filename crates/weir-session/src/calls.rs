@@ -109,7 +109,30 @@ impl Drop for Caller {
     }
 }
 
+/// The side of somebody who may call, but does not keep the session alive.
+#[cfg(feature = "mcp")]
+#[derive(Clone)]
+pub(crate) struct WeakCaller {
+    shared: std::sync::Weak<Shared>,
+}
+
+#[cfg(feature = "mcp")]
+impl WeakCaller {
+    /// Calls, if there is still somebody who would answer.
+    pub(crate) fn send(&self, call: Call) -> bool {
+        let Some(shared) = self.shared.upgrade() else { return false };
+        shared.lock().callers += 1;
+        Caller { shared }.send(call)
+    }
+}
+
 impl Calls {
+    /// For those who may call, but do not count.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn weak_caller(&self) -> WeakCaller {
+        WeakCaller { shared: Arc::downgrade(&self.shared) }
+    }
+
     /// The next call; nothing when nobody is left who could call. Cancel safe.
     pub(crate) async fn recv(&mut self) -> Option<Call> {
         poll_fn(|context| self.poll_recv(context)).await

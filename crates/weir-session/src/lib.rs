@@ -2,6 +2,8 @@
 //!
 //! [`Session`] is what programs use. Behind it is [`machine::Machine`], which decides everything and does
 //! nothing, and a driver that does everything and decides nothing.
+//!
+//! With the feature `mcp`, a session can have MCP servers that live in our own process: `SessionOptions::mcp_server`.
 
 mod arguments;
 mod ask;
@@ -13,6 +15,8 @@ mod feed;
 mod fingerprint;
 mod handler;
 pub mod machine;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod observer;
 mod options;
 mod pool;
@@ -35,4 +39,6 @@ pub use observer::Observer;
 pub use options::{Conversation, SessionOptions};
 pub use pool::{Pool, PoolError, PoolOptions, Pooled};
 pub use query::{Query, query};
+#[cfg(feature = "mcp")]
+pub use rmcp;
 pub use session::{Message, Sent, Session};

@@ -64,6 +64,9 @@ pub struct SessionOptions {
     pub hooks: Vec<HookRegistration>,
     /// MCP servers that the handler plays.
     pub mcp_servers: Vec<String>,
+    /// What starts the MCP servers that live in our own process.
+    #[cfg(feature = "mcp")]
+    pub(crate) served: Vec<(String, crate::mcp::Factory)>,
     /// Arguments that come before all others, where the program is not the CLI itself but knows how to be one.
     pub leading_args: Vec<OsString>,
     /// More arguments for the CLI, after ours.
@@ -143,6 +146,8 @@ impl Default for SessionOptions {
             subagent_text: false,
             hooks: Vec::new(),
             mcp_servers: Vec::new(),
+            #[cfg(feature = "mcp")]
+            served: Vec::new(),
             leading_args: Vec::new(),
             extra_args: Vec::new(),
             environment: Environment::inherit(),
@@ -238,6 +243,33 @@ impl SessionOptions {
     #[must_use]
     pub fn handler(mut self, handler: impl Handler) -> Self {
         self.handler = Some(Arc::new(handler));
+        self
+    }
+
+    /// Gives the model the tools of an MCP server that lives in our own process. The model knows them as
+    /// `mcp__NAME__TOOL`; like any other tool they need a permission, for example by
+    /// `.allowed_tools(["mcp__NAME"])`.
+    ///
+    /// `make` makes the server anew for every process of the CLI, so a server has one client and need not tell
+    /// clients apart. What is to outlive a process belongs into something that `make` clones. The server ends with
+    /// the session.
+    ///
+    /// Calls run in tasks of their own. One that panics becomes an error that the model sees; one that the CLI takes
+    /// back is told so by the token in its context. What the server sends by itself (progress, log messages, changes
+    /// of its lists, requests) reaches the CLI.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_server<S: rmcp::ServerHandler>(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn() -> S + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        self.served.retain(|(known, _)| *known != name);
+        if !self.mcp_servers.contains(&name) {
+            self.mcp_servers.push(name.clone());
+        }
+        self.served.push((name, crate::mcp::factory(make)));
         self
     }
 

@@ -11,13 +11,11 @@ use weir_wire::{HostRequest, MessageId, OutgoingContent, OutgoingMessage, Reques
 
 use crate::ask::Decision;
 use crate::calls::{Caller, channel};
-use crate::driver::{Call, Driver, Facts, Launcher};
+use crate::driver::{Call, Driver, Facts, Launcher, OurSide};
 use crate::error::SessionError;
 use crate::feed::Updates;
 use crate::fingerprint::Fingerprint;
-use crate::handler::Handler;
 use crate::machine::{Command, Machine, Now, Reply, SendMode, Ticket, TurnEnd};
-use crate::observer::Observer;
 use crate::options::SessionOptions;
 use crate::status::Glance;
 
@@ -72,30 +70,20 @@ impl Session {
     ///
     /// Must be called in a tokio runtime with IO and time enabled.
     pub fn new(mut options: SessionOptions) -> Self {
-        let machine = machine(&mut options);
-        let (handler, observer) = (options.handler.clone(), options.observer.take());
-        let launcher = Launcher::new(options);
-        Self::spawn(machine, launcher, handler, observer)
+        let (machine, side) = (machine(&mut options), OurSide::take(&mut options));
+        Self::spawn(machine, Launcher::new(options), side)
     }
 
     /// A conversation with processes that somebody else provides, such as those of [`weir_process::memory`].
     /// Each time that a process is needed, the next one is taken.
     pub fn over(mut options: SessionOptions, processes: mpsc::UnboundedReceiver<Process>) -> Self {
-        let machine = machine(&mut options);
-        let (handler, observer) = (options.handler.clone(), options.observer.take());
-        let launcher = Launcher::provided(processes, options);
-        Self::spawn(machine, launcher, handler, observer)
+        let (machine, side) = (machine(&mut options), OurSide::take(&mut options));
+        Self::spawn(machine, Launcher::provided(processes, options), side)
     }
 
-    fn spawn(
-        machine: Machine,
-        launcher: Launcher,
-        handler: Option<Arc<dyn Handler>>,
-        observer: Option<Box<dyn Observer>>,
-    ) -> Self {
+    fn spawn(machine: Machine, launcher: Launcher, side: OurSide) -> Self {
         let (caller, calls) = channel();
-        let driver = Box::new(Driver::new(machine, launcher, calls, handler, observer));
-        tokio::spawn(driver.run());
+        tokio::spawn(Box::new(Driver::new(machine, launcher, calls, side)).run());
         Self { calls: caller }
     }
 

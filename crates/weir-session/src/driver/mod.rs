@@ -6,6 +6,7 @@
 
 mod ending;
 mod launcher;
+mod our_side;
 mod perform;
 mod starting;
 
@@ -25,12 +26,13 @@ use crate::calls::Calls;
 use crate::error::SessionError;
 use crate::feed::{Feed, Updates};
 use crate::fingerprint::Fingerprint;
-use crate::handler::Handler;
 use crate::machine::{Action, Command, Event, Machine, Now, Reply, Spawn, Ticket, TurnEnd};
 use crate::observer::Observer;
 use crate::options::SessionOptions;
 pub(crate) use launcher::Launcher;
 use launcher::{Starting, Step};
+use our_side::Deciders;
+pub(crate) use our_side::OurSide;
 
 /// What a caller waits for.
 pub(crate) type ReplySender = oneshot::Sender<Result<Reply, SessionError>>;
@@ -97,7 +99,7 @@ pub(crate) struct Driver {
     /// Who waits for the answer to a message that is not accepted yet.
     applicants: HashMap<Ticket, (MessageId, TurnSender)>,
     waiters: HashMap<MessageId, TurnSender>,
-    handler: Option<Arc<dyn Handler>>,
+    deciders: Deciders,
     deciding: JoinSet<Decision>,
     /// Which request each running handler decides.
     asked: HashMap<tokio::task::Id, (RequestId, AbortHandle)>,
@@ -157,13 +159,9 @@ enum Woken {
 }
 
 impl Driver {
-    pub(crate) fn new(
-        machine: Machine,
-        launcher: Launcher,
-        calls: Calls,
-        handler: Option<Arc<dyn Handler>>,
-        observer: Option<Box<dyn Observer>>,
-    ) -> Self {
+    pub(crate) fn new(machine: Machine, launcher: Launcher, calls: Calls, side: OurSide) -> Self {
+        let mut deciders = Deciders::default();
+        let observer = deciders.take(side, &calls);
         Self {
             machine,
             decoder: Decoder::new(),
@@ -181,7 +179,7 @@ impl Driver {
             tickets: HashMap::new(),
             applicants: HashMap::new(),
             waiters: HashMap::new(),
-            handler,
+            deciders,
             deciding: JoinSet::new(),
             asked: HashMap::new(),
             outlet: Outlet { observer, feed: Feed::default() },

@@ -87,7 +87,7 @@ impl Driver {
 
     fn ask(&mut self, ask: Ask) {
         let request = ask.id().clone();
-        let Some(handler) = self.handler.clone() else {
+        let Some(handler) = self.deciders.handler().cloned() else {
             let decision = denied(&ask);
             return self.tell(Event::Decided { request, decision });
         };

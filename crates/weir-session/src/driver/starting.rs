@@ -3,7 +3,7 @@
 use weir_process::Process;
 
 use super::launcher::Step;
-use super::{Driver, Streams};
+use super::{Driver, OurSide, Streams};
 use crate::error::SessionError;
 use crate::fingerprint::Fingerprint;
 use crate::machine::{Event, Spawn};
@@ -66,11 +66,10 @@ impl Driver {
     /// replaced when the machine finds it can be.
     pub(super) fn reconfigure(&mut self, mut options: SessionOptions, fingerprint: Option<Fingerprint>) {
         let Some(launcher) = &mut self.launcher else { return };
-        if let Some(observer) = options.observer.take() {
+        if let Some(observer) = self.deciders.take(OurSide::take(&mut options), &self.calls) {
             self.outlet.observer = Some(observer);
         }
         options.history = None;
-        self.handler.clone_from(&options.handler);
         let settings = Box::new(options.machine_settings());
         let running = *self.running.get_or_insert_with(|| launcher.fingerprint());
         launcher.reconfigure(options, fingerprint);

@@ -1,16 +1,16 @@
-//! The process behind the conversation: when it starts, when it is ready, and how it ends.
+//! The process behind the conversation: when it starts, when it is ready, and when it is to end.
 
-use std::sync::Arc;
+mod ending;
+
 use std::time::{Duration, Instant};
 
-use weir_process::{Exit, LogError};
 use weir_transcript::{HostEvent, Sink};
 use weir_wire::{HostRequest, SessionId};
 
 use super::action::{Action, Reply, Spawn};
 use super::control::Purpose;
 use super::event::{Now, Ticket};
-use super::{Machine, MachineSettings, Noticed};
+use super::{Machine, MachineSettings, Noticed, Phase};
 use crate::error::SessionError;
 
 /// When the last background task has ended, the CLI begins a turn by itself. It says so only when it does, and old
@@ -136,6 +136,11 @@ impl Life {
         self.is_named
     }
 
+    /// Why the process must not go on, if it must not.
+    pub(super) fn failure(&self) -> Option<&SessionError> {
+        self.failure.as_ref()
+    }
+
     /// For which process somebody waits who comes now.
     pub(super) fn waits(&self) -> Waits {
         if self.state == State::Ending { Waits::ForNextProcess } else { Waits::ForThisProcess }
@@ -184,29 +189,14 @@ impl Machine {
         self.life.close(ticket);
     }
 
-    pub(super) fn reconfigured(&mut self, settings: MachineSettings, replace: bool) {
+    pub(super) fn reconfigured(&mut self, now: Now, settings: MachineSettings, replace: bool) {
         let (resume, fork) = (self.settings.resume.take(), self.settings.fork);
         self.fold.set_options(settings.fold.clone());
         self.settings = MachineSettings { resume, fork, ..settings };
         self.life.renew = replace && self.life.is_alive();
-    }
-
-    pub(super) fn log_failed(&mut self, error: Arc<LogError>, required: bool, sink: &mut Sink<'_>) {
-        self.record(HostEvent::LogFailed { message: error.to_string() }, sink);
-        if required {
-            self.must_not_go_on(SessionError::Log(error));
-        }
-    }
-
-    /// Ends the process, for this reason.
-    pub(super) fn must_not_go_on(&mut self, error: SessionError) {
-        if !self.life.has_process() {
-            return;
-        }
-        self.life.failure.get_or_insert(error);
-        if self.life.is_alive() {
-            self.life.state = State::Ending;
-            self.actions.push(Action::End);
+        if self.phase() == Phase::Idle {
+            // Whoever reconfigures a session is about to use it.
+            self.watchdog.heard(now.instant);
         }
     }
 
@@ -244,43 +234,6 @@ impl Machine {
         }
     }
 
-    pub(super) fn start_failed(&mut self, error: SessionError, sink: &mut Sink<'_>) {
-        let error = match (self.life.stop, self.watchdog.take_fired()) {
-            (true, _) => SessionError::Stopped,
-            (false, Some((phase, after))) => SessionError::TimedOut { phase, after, stderr: String::new() },
-            (false, None) => self.life.failure.take().unwrap_or(error),
-        };
-        // Somebody wanted it closed before it was there: that is no reason to disappoint those who wait.
-        if self.life.stop || !self.life.close {
-            self.give_up(&error, true, sink);
-        }
-        self.process_is_gone();
-    }
-
-    /// Nobody waits for a process any more, or at least nobody who waited for this one.
-    fn give_up(&mut self, error: &SessionError, all: bool, sink: &mut Sink<'_>) {
-        let is_over = |(_, waits): &mut (Ticket, Waits)| all || *waits == Waits::ForThisProcess;
-        let over: Vec<(Ticket, Waits)> = self.life.starting.extract_if(.., is_over).collect();
-        for (ticket, _) in over {
-            self.reply(ticket, Err(error.clone()));
-        }
-        self.drop_queue(error, all, sink);
-    }
-
-    fn process_is_gone(&mut self) {
-        self.life.escalate_at = None;
-        self.life.wakes_until = None;
-        self.life.close = false;
-        self.life.renew = false;
-        self.life.failure = None;
-        for (_, waits) in &mut self.life.starting {
-            *waits = Waits::ForThisProcess;
-        }
-        self.life.state = if self.life.stop { State::Over } else { State::Absent };
-        self.messages.process_is_gone();
-        self.tell_ended();
-    }
-
     /// The CLI answered, or cannot be asked.
     pub(super) fn ready(&mut self) {
         if self.life.state != State::Initialising {
@@ -296,38 +249,6 @@ impl Machine {
                 self.reply(ticket, Ok(Reply::Done));
             }
         }
-    }
-
-    pub(super) fn process_exited(&mut self, exit: Exit, stderr: String, sink: &mut Sink<'_>) {
-        let has_failed = self.life.failure.is_some();
-        let error = self.end_of_process(exit, &stderr);
-        let event = HostEvent::ProcessExited { code: exit.code, signal: exit.signal, stderr };
-        self.messages.process_ends_with(error.clone());
-        self.record(event, sink);
-        self.lose_written(&error);
-        self.fail_requests(&error);
-        self.forget_asks();
-        // A CLI that ends by itself before it took a message would do so again, for ever. One that we ended
-        // because somebody wanted it closed is no reason to disappoint those who wait for the next.
-        let all = self.life.stop || has_failed;
-        if all || !self.life.close && !self.messages.was_any_written() {
-            self.give_up(&error, all, sink);
-        }
-        self.process_is_gone();
-    }
-
-    /// Why the waiting is in vain, as far as it was a process that ended it.
-    fn end_of_process(&mut self, exit: Exit, stderr: &str) -> SessionError {
-        if let Some((phase, after)) = self.watchdog.take_fired() {
-            return SessionError::TimedOut { phase, after, stderr: stderr.to_owned() };
-        }
-        if self.life.stop {
-            return SessionError::Stopped;
-        }
-        if let Some(failure) = self.life.failure.take() {
-            return failure;
-        }
-        SessionError::Died { exit, stderr: stderr.to_owned(), text: None }
     }
 
     /// Starts a process if one is needed, and ends the one that is not.

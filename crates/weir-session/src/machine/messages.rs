@@ -237,7 +237,8 @@ impl Machine {
             // No result came, and none will.
             Some(end) if turn.result.is_none() => Some(with_text(end, &text)),
             _ if self.watchdog.has_fired() => self.timed_out(),
-            _ => None,
+            // What came after the failure is not what was asked for: it is not in the log, or somebody else's.
+            _ => self.life.failure().cloned(),
         };
         let is_unasked = turn.messages.is_empty() && matches!(turn.cause, TurnCause::Unasked { .. });
         let end = Arc::new(TurnEnd {

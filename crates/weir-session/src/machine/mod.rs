@@ -125,7 +125,7 @@ impl Machine {
         match event {
             Event::Line(line) => return self.line(now, line, sink),
             Event::Began => self.began(sink),
-            Event::Reconfigured { settings, replace } => self.reconfigured(*settings, replace),
+            Event::Reconfigured { settings, replace } => self.reconfigured(now, *settings, replace),
             Event::Started { too_old } => self.process_started(now, too_old, sink),
             Event::Ending => self.life.process_is_ending(),
             Event::Unwritten(message) => self.unwritten(*message, sink),

@@ -2,9 +2,16 @@
 //! `scripts/setup-real-cli.sh`, which `make test` runs. `WEIR_SKIP_REAL_CLI=1` leaves these tests out, and says so.
 
 #[cfg(test)]
+#[cfg(feature = "mcp")]
+#[path = "../programs/calc.rs"]
+mod calc;
+#[cfg(test)]
 mod flags;
 #[cfg(test)]
 mod host;
+#[cfg(test)]
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(test)]
 mod options;
 #[cfg(test)]

@@ -41,6 +41,10 @@ pub(crate) fn options(
     if !process.unattended {
         options = options.handler(host.clone());
     }
+    #[cfg(feature = "mcp")]
+    if let Some(name) = process.mcp_server {
+        options = options.mcp_server(name, crate::calc::calc().0);
+    }
     options.hooks = process.hooks.iter().enumerate().map(registration).collect();
     let fill = |flag: &String| {
         flag.replace("{{CWD}}", &place.directory().to_string_lossy()).replace("{{SESSION}}", session)

@@ -20,8 +20,8 @@ pub(crate) fn cannot_play(scenario: &Scenario) -> Option<&'static str> {
         if process.bare {
             return Some("a session always passes the flags that it needs");
         }
-        if process.mcp_server.is_some() {
-            return Some("not yet");
+        if process.mcp_server.is_some() && !cfg!(feature = "mcp") {
+            return Some("the feature mcp is off");
         }
         process.actions.iter().find_map(|action| match action {
             Action::Write(_) => Some("a session writes no line that is not a message"),

@@ -85,16 +85,22 @@ async fn a_message_that_was_never_written_goes_to_the_next_process() {
 #[tokio::test(start_paused = true)]
 async fn a_cli_that_never_reads_is_not_tried_for_ever() {
     let (session, stage) = session(SessionOptions::new());
+    // As many processes as it likes, each ready and dead before the message can be written.
+    let dying = async {
+        loop {
+            let mut cli = stage.next();
+            let request = cli.hears_request("initialize").await;
+            cli.answers(&request, json!({})).await;
+            cli.exits(1);
+            quiet().await;
+        }
+    };
     let asked = asking(&session, "one");
-    for _ in 0..2 {
-        let mut cli = stage.next();
-        let request = cli.hears_request("initialize").await;
-        // Ready and dead before the message can be written.
-        cli.answers(&request, json!({})).await;
-        cli.exits(1);
-        quiet().await;
-    }
-    let error = soon(asked).await.unwrap().unwrap_err();
+    let answer = tokio::select! {
+        answer = soon(asked) => answer.unwrap(),
+        () = dying => unreachable!("it never ends"),
+    };
+    let error = answer.unwrap_err();
     assert!(matches!(error, SessionError::Died { .. }), "{error}");
     assert!(session.facts().await.unwrap().processes <= 2);
     session.stop().await;

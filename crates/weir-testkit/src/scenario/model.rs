@@ -36,7 +36,7 @@ pub struct Process {
     pub bare: bool,
     /// Hooks that the host runs.
     pub hooks: Vec<Hook>,
-    /// The name of the MCP server that lives in the host, with the tool `add`.
+    /// The name of the MCP server that lives in the host, with the tools `add` and `wait`, which never answers.
     pub mcp_server: Option<&'static str>,
     /// How requests of the CLI are answered; the first rule that fits counts. What fits none is allowed.
     pub replies: Vec<ReplyRule>,
@@ -119,6 +119,8 @@ pub enum Condition {
     ToolCalls(&'static str, usize),
     /// So many requests for permission or questions.
     PermissionRequests(usize),
+    /// So many calls of tools of the MCP server that lives in the host.
+    McpCalls(usize),
     /// The answer to a control request of ours.
     Response(&'static str),
     /// So many lines of this type and subtype.

@@ -27,6 +27,13 @@ impl Condition {
             Self::PermissionRequests(wanted) => {
                 count(&|line| usize::from(is_permission_request(line))) >= *wanted
             }
+            Self::McpCalls(wanted) => {
+                let method = |line: &Received| {
+                    line.json.at(&["request", "message", "method"]).and_then(Json::as_str)
+                        == Some("tools/call")
+                };
+                count(&|line| usize::from(method(line))) >= *wanted
+            }
             Self::Response(id) => count(&|line| usize::from(answers(line, id))) > 0,
             Self::ResultsWithTasks(with, without) => {
                 let reported = of_type("system", Some("background_tasks_changed")) > 0;

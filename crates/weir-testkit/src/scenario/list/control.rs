@@ -217,5 +217,19 @@ fn hooks_and_servers() -> Vec<Scenario> {
         .shows("mcp server hosttools connected")
         .shows("[1] tool mcp__hosttools__add Succeeded *")
         .shows("output \"3\""),
+        Scenario::new(
+            "mcp-call-interrupted",
+            "a call of a tool in the host is interrupted; the host goes on",
+            {
+                let waits = script([calls("mcp__hosttools__wait", object! {}), says("never")]);
+                let called = [Action::Send(waits), Action::Await(Condition::McpCalls(1))];
+                let mut process = Process::new(called.into_iter().chain(interrupt()).chain(goes_on()));
+                process.mcp_server = Some("hosttools");
+                process
+            },
+        )
+        .shows("turn 1 Interrupted*")
+        .shows("[1] tool mcp__hosttools__wait *")
+        .shows("[2] text Complete \"after the interrupt\""),
     ]
 }
