@@ -21,7 +21,8 @@ fn init_proposes_the_checks_that_the_project_has() {
 #[test]
 fn a_whole_run_with_its_report_and_replay() {
     let place = Place::new();
-    let list = task("Good", "echo 1 > one") + &task("Bad", "echo 2 > broken") + "- [ ] Later\n  - needs: bad\n";
+    let list =
+        task("Good", "echo 1 > one") + &task("Bad", "echo 2 > broken") + "- [ ] Later\n  - needs: bad\n";
     let gate = "[[loop.gates]]\nname = \"check\"\ncommand = [\"test\", \"!\", \"-e\", \"broken\"]\n";
     repository(&place, &list, gate);
     let done = weir_loop(&place, &["run"]).expect(1);
@@ -29,7 +30,10 @@ fn a_whole_run_with_its_report_and_replay() {
     assert!(done.text().contains("✓ good: done, commit"), "{done:?}");
     assert_eq!(commits(&place), ["Good"]);
     let report = weir_loop(&place, &["report"]).expect(0);
-    assert!(report.text().contains("| Bad | failed | 3 |") && report.text().contains("| Later | open |"), "{report:?}");
+    assert!(
+        report.text().contains("| Bad | failed | 3 |") && report.text().contains("| Later | open |"),
+        "{report:?}"
+    );
     let html = weir_loop(&place, &["report", "--html"]).expect(0);
     assert!(html.text().contains("<svg") && place.workspace().join(".ralph/report.html").is_file());
     let status = weir_loop(&place, &["status"]).expect(0);
@@ -54,12 +58,19 @@ fn a_whole_run_with_its_report_and_replay() {
 #[test]
 fn the_allowlist_is_looked_at_before_anything_is_spent() {
     let place = Place::new();
-    repository(&place, &task("A", "echo 1 > a"), "[loop.coder]\nallowed_tools = [\"bash\", \"Bash(a && b)\"]\n");
+    repository(
+        &place,
+        &task("A", "echo 1 > a"),
+        "[loop.coder]\nallowed_tools = [\"bash\", \"Bash(a && b)\"]\n",
+    );
     let done = weir_loop(&place, &["run"]).expect(2);
     assert!(done.stderr.contains("it is written Bash") && done.stderr.contains("part by part"), "{done:?}");
     assert!(!place.workspace().join(".ralph/logs").exists(), "no session was had");
     let check = weir_loop(&place, &["config", "check", "--json"]).expect(2);
-    assert_eq!(check.json().as_array().unwrap().iter().filter(|finding| finding["level"] == "error").count(), 2);
+    assert_eq!(
+        check.json().as_array().unwrap().iter().filter(|finding| finding["level"] == "error").count(),
+        2
+    );
 }
 
 #[test]
@@ -68,7 +79,11 @@ fn a_denial_halts_and_prints_tool_input_and_rule() {
     let list = "- [ ] A\n  @@[{\"tool\":\"WebFetch\",\"input\":{\"url\":\"https://example.com/\",\"prompt\":\"x\"}},{\"text\":\"x\"}]\n";
     repository(&place, list, "");
     let done = weir_loop(&place, &["run"]).expect(6);
-    for part in ["not allowed: WebFetch https://example.com/", "\"prompt\":\"x\"", "this rule would allow it: WebFetch(domain:example.com)"] {
+    for part in [
+        "not allowed: WebFetch https://example.com/",
+        "\"prompt\":\"x\"",
+        "this rule would allow it: WebFetch(domain:example.com)",
+    ] {
         assert!(done.text().contains(part), "{part}: {done:?}");
     }
 }
@@ -79,8 +94,15 @@ fn events_for_machines_are_one_object_a_line() {
     repository(&place, &task("A", "echo 1 > a"), "");
     let done = weir_loop(&place, &["run", "--json"]).expect(0);
     let events = done.json_lines();
-    let names: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).filter(|name| *name != "activity").collect();
-    assert_eq!(names, ["run_started", "task_started", "attempt_started", "attempt_ended", "task_done", "run_ended"]);
+    let names: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["event"].as_str())
+        .filter(|name| *name != "activity")
+        .collect();
+    assert_eq!(
+        names,
+        ["run_started", "task_started", "attempt_started", "attempt_ended", "task_done", "run_ended"]
+    );
     assert_eq!(events.last().unwrap()["end"], "completed");
 }
 
@@ -128,13 +150,19 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
     let asked = weir_loop(&place, &["plan", "PRD.md"]).expect(1);
     assert!(asked.text().contains("Which database?") && asked.stderr.contains("--continue"), "{asked:?}");
     let sessions = || -> serde_json::Value {
-        serde_json::from_str(&std::fs::read_to_string(place.workspace().join(".ralph/state/claude-session.json")).unwrap()).unwrap()
+        serde_json::from_str(
+            &std::fs::read_to_string(place.workspace().join(".ralph/state/claude-session.json")).unwrap(),
+        )
+        .unwrap()
     };
     let first = sessions()["planner_session_id"].clone();
     let list = "@@[{\"text\":\"- [ ] First\\n- [ ] Second\\n  - needs: First\\n\"}]";
     weir_loop(&place, &["plan", "--continue", list]).expect(0);
     assert_eq!(sessions()["planner_session_id"], first);
-    assert_eq!(std::fs::read_to_string(place.workspace().join("TASKS.md")).unwrap(), "- [ ] First\n- [ ] Second\n  - needs: First\n");
+    assert_eq!(
+        std::fs::read_to_string(place.workspace().join("TASKS.md")).unwrap(),
+        "- [ ] First\n- [ ] Second\n  - needs: First\n"
+    );
     weir_loop(&place, &["plan", "PRD.md"]).expect(2);
 }
 

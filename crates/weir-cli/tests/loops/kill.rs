@@ -64,8 +64,10 @@ fn outcome(place: &Place) -> Outcome {
         let text = |key: &str| task[key].as_str().unwrap().to_owned();
         (text("id"), text("state"), counted.count() as u64, format!("{cost:.6}"))
     });
-    let budget: Value =
-        serde_json::from_str(&std::fs::read_to_string(place.workspace().join(".ralph/state/budget.json")).unwrap()).unwrap();
+    let budget: Value = serde_json::from_str(
+        &std::fs::read_to_string(place.workspace().join(".ralph/state/budget.json")).unwrap(),
+    )
+    .unwrap();
     Outcome {
         tree: git(place, &["rev-parse", "HEAD^{tree}"]),
         commits: commits(place),
@@ -139,7 +141,9 @@ fn killed_at_fifty_random_instants_the_end_is_that_of_an_undisturbed_run() {
 #[test]
 fn killed_while_tasks_are_side_by_side_each_is_merged_once() {
     let place = Place::new();
-    let list: String = (1..=6).map(|number| task(&format!("Task {number}"), &format!("echo {number} >> file-{number}.txt"))).collect();
+    let list: String = (1..=6)
+        .map(|number| task(&format!("Task {number}"), &format!("echo {number} >> file-{number}.txt")))
+        .collect();
     repository(&place, &list, &format!("[loop]\nparallel = 3\n{GATE}"));
     let mut numbers = Numbers(7);
     for _ in 0..8 {

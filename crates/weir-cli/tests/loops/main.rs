@@ -1,7 +1,7 @@
 //! `weir loop` from outside, on the simulated CLI.
 
+mod commands;
 #[path = "../common/mod.rs"]
 mod common;
-mod commands;
 mod kill;
 mod repository;

@@ -33,7 +33,9 @@ pub(crate) fn git(place: &Place, args: &[&str]) -> String {
 /// A task with a script for the simulated CLI that runs a command.
 pub(crate) fn task(title: &str, command: &str) -> String {
     let command = serde_json::Value::from(command);
-    format!("- [ ] {title}\n  @@[{{\"tool\":\"Bash\",\"input\":{{\"command\":{command}}}}},{{\"text\":\"Done.\"}}]\n")
+    format!(
+        "- [ ] {title}\n  @@[{{\"tool\":\"Bash\",\"input\":{{\"command\":{command}}}}},{{\"text\":\"Done.\"}}]\n"
+    )
 }
 
 /// The state of the run.
@@ -44,7 +46,11 @@ pub(crate) fn state(place: &Place) -> serde_json::Value {
 
 /// The subjects of the commits since the first, oldest first.
 pub(crate) fn commits(place: &Place) -> Vec<String> {
-    git(place, &["log", "--first-parent", "--reverse", "--format=%s"]).lines().skip(1).map(str::to_owned).collect()
+    git(place, &["log", "--first-parent", "--reverse", "--format=%s"])
+        .lines()
+        .skip(1)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Runs `weir loop` with these arguments.

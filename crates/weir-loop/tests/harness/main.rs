@@ -11,5 +11,6 @@
 mod lessons;
 mod parallel;
 mod place;
+mod real;
 mod seed;
 mod tasks;

@@ -1,5 +1,6 @@
 //! A small repository with a task list, and the loop in it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,13 +17,15 @@ use weir_process::{Environment, LogOptions, PlainCommand, Secrets};
 use weir_session::SessionOptions;
 
 /// Longer than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// A repository with a loop.
 pub(crate) struct Place {
     folder: TempDir,
     pub(crate) config: Config,
     misbehave: Option<String>,
+    /// A real CLI and all of its environment.
+    real: Option<(PathBuf, Vec<(OsString, OsString)>)>,
     events: Arc<Mutex<Vec<LoopEvent>>>,
 }
 
@@ -72,7 +75,13 @@ impl Place {
     /// A repository with this list and this configuration.
     pub(crate) async fn new(list: &str, config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let place = Self { config: parse(config).unwrap(), folder, misbehave: None, events: Arc::default() };
+        let place = Self {
+            config: parse(config).unwrap(),
+            folder,
+            misbehave: None,
+            real: None,
+            events: Arc::default(),
+        };
         std::fs::create_dir_all(place.workspace()).unwrap();
         std::fs::create_dir_all(place.folder.path().join("home")).unwrap();
         place.write("TASKS.md", list);
@@ -92,6 +101,12 @@ impl Place {
 
     pub(crate) fn misbehaving(mut self, how: &str) -> Self {
         self.misbehave = Some(how.to_owned());
+        self
+    }
+
+    /// On a real CLI, with nothing else in its environment.
+    pub(crate) fn on(mut self, program: &Path, environment: Vec<(OsString, OsString)>) -> Self {
+        self.real = Some((program.to_owned(), environment));
         self
     }
 
@@ -132,14 +147,20 @@ impl Place {
     pub(crate) fn agent(&self) -> SessionAgent {
         let folders = self.folders();
         let home = self.folder.path().join("home");
-        let misbehave = self.misbehave.clone();
+        let (misbehave, real) = (self.misbehave.clone(), self.real.clone());
         let factory = move |request: &AgentRequest| {
             let mut environment = Environment::only(["PATH"]).set("HOME", &home).set("TMPDIR", &home);
             environment = environment.set("CLAUDE_CODE_MAX_RETRIES", "0");
             if let Some(how) = &misbehave {
                 environment = environment.set("SIMULATED_CLAUDE_MISBEHAVE", how);
             }
-            let mut options = SessionOptions::new().program(simulated_claude()).environment(environment);
+            let mut program = simulated_claude();
+            if let Some((real, variables)) = &real {
+                program.clone_from(real);
+                let all = variables.iter();
+                environment = all.fold(Environment::empty(), |all, (name, value)| all.set(name, value));
+            }
+            let mut options = SessionOptions::new().program(program).environment(environment);
             options.state_directory = Some(folders.state());
             options.log = Some(LogOptions::new(folders.logs(), &request.mode, &request.task));
             options.limits.interrupt = Duration::from_secs(2);
