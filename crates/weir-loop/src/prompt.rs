@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_prompt_keeps_to_its_size_and_keeps_the_end_of_the_output() {
-        let mut config = Config::default();
-        config.prompt = PromptLimits { max_bytes: 4096, failure_bytes: 1500, progress_bytes: 1000 };
+        let prompt = PromptLimits { max_bytes: 4096, failure_bytes: 1500, progress_bytes: 1000 };
+        let config = Config { prompt, ..Config::default() };
         let failure = Failure::new(
             Outcome::Failed,
             "gates failed",

@@ -87,8 +87,8 @@ fn logged_cost(place: &Place) -> f64 {
         if name.ends_with(".ndjson") && !name.ends_with(".in.ndjson") {
             let text = std::fs::read_to_string(&path).unwrap();
             let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let results = lines.filter(|line| line["type"] == "result");
-            sum += results.filter_map(|result| result["total_cost_usd"].as_f64()).last().unwrap_or(0.0);
+            let mut results = lines.filter(|line| line["type"] == "result");
+            sum += results.next_back().and_then(|result| result["total_cost_usd"].as_f64()).unwrap_or(0.0);
         }
     }
     sum

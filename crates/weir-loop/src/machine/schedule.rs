@@ -59,7 +59,7 @@ impl Machine {
                 // A person has checked its box, or taken the check away.
                 TaskState::Pending if task.done => record.state = TaskState::Done,
                 TaskState::Done if !task.done && record.receipt.is_none() => {
-                    record.state = TaskState::Pending
+                    record.state = TaskState::Pending;
                 }
                 _ => {}
             }

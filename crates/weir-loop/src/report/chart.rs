@@ -52,13 +52,13 @@ fn row(svg: &mut String, top: usize, record: &TaskRecord, most_cost: f64, most_t
     let (cost_width, time_width) = (length(cost, most_cost), length(time as f64, most_time));
     let second = LABEL + BAR + GAP;
     // Writing to a string does not fail.
-    let _ = write!(
+    let _ = writeln!(
         svg,
         "<g class=\"{class}\"><title>{}</title><text class=\"label\" x=\"{}\" y=\"{middle}\">{}</text>\
          <rect x=\"{LABEL}\" y=\"{}\" width=\"{cost_width}\" height=\"16\" rx=\"2\"/>\
          <text x=\"{}\" y=\"{middle}\">{cost_text}</text>\
          <rect x=\"{second}\" y=\"{}\" width=\"{time_width}\" height=\"16\" rx=\"2\"/>\
-         <text x=\"{}\" y=\"{middle}\">{}</text></g>\n",
+         <text x=\"{}\" y=\"{middle}\">{}</text></g>",
         escape(&record.task.title),
         LABEL - 10,
         escape(&title),

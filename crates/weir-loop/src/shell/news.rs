@@ -60,7 +60,8 @@ impl News {
 pub async fn send(news: &News, notify: &Notify, workspace: &Path) -> Result<(), String> {
     // The end of a run is told to whoever wants to hear of limits or of the end.
     let is_end = matches!(news.event, LoopEvent::RunEnded { .. });
-    if !notify.on.contains(&news.kind) && !(is_end && notify.on.contains(&NotifyOn::End)) {
+    let is_wanted = notify.on.contains(&news.kind) || (is_end && notify.on.contains(&NotifyOn::End));
+    if !is_wanted {
         return Ok(());
     }
     let body = serde_json::to_string(news).map_err(|error| error.to_string())?;

@@ -65,6 +65,9 @@ impl Handles {
     }
 }
 
+/// Both ends of a channel.
+type Channel<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
+
 /// A run that goes on.
 pub struct Runner {
     machine: Machine,
@@ -73,9 +76,9 @@ pub struct Runner {
     watcher: Watcher,
     mailbox: Mailbox,
     hurry: watch::Sender<Hurry>,
-    asks: (mpsc::UnboundedSender<OpenAsk>, mpsc::UnboundedReceiver<OpenAsk>),
+    asks: Channel<OpenAsk>,
     open: Vec<OpenAsk>,
-    activity: (mpsc::UnboundedSender<(TaskId, String)>, mpsc::UnboundedReceiver<(TaskId, String)>),
+    activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
     news: JoinSet<Result<(), String>>,
     wake_at: Option<i64>,

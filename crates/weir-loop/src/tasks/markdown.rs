@@ -166,7 +166,7 @@ fn leaves(items: &[Item]) -> Vec<(usize, TaskId)> {
         .zip(given)
         .map(|(place, given)| {
             let title = items.get(place).map(|item| item.title.as_str()).unwrap_or_default();
-            (place, given.unwrap_or_else(|| namer.from_title(title)))
+            (place, given.unwrap_or_else(|| namer.make_from(title)))
         })
         .collect()
 }

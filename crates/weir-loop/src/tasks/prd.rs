@@ -60,7 +60,7 @@ fn stories(text: &str) -> Result<Vec<(TaskId, Story, &RawValue)>, TaskError> {
             "" if story.title.is_empty() => {
                 return Err(TaskError::Prd("a story has neither an id nor a title".into()));
             }
-            "" => namer.from_title(&story.title),
+            "" => namer.make_from(&story.title),
             name if is_plain(name) => namer.given(name),
             name => {
                 return Err(TaskError::Prd(format!(

@@ -21,7 +21,7 @@ impl Namer {
     }
 
     /// Makes a name from a title.
-    pub(super) fn from_title(&mut self, title: &str) -> TaskId {
+    pub(super) fn make_from(&mut self, title: &str) -> TaskId {
         let slug = slug(title);
         let mut name = slug.clone();
         let mut number = 2;
@@ -67,10 +67,10 @@ mod tests {
     #[test]
     fn names_are_short_plain_and_not_used_twice() {
         let mut namer = Namer::default();
-        assert_eq!(namer.from_title("Add a `--json` flag!").as_str(), "add-a-json-flag");
-        assert_eq!(namer.from_title("Add a --json flag").as_str(), "add-a-json-flag-2");
-        assert_eq!(namer.from_title("…").as_str(), "task");
-        assert!(namer.from_title(&"long ".repeat(40)).as_str().len() <= 50);
+        assert_eq!(namer.make_from("Add a `--json` flag!").as_str(), "add-a-json-flag");
+        assert_eq!(namer.make_from("Add a --json flag").as_str(), "add-a-json-flag-2");
+        assert_eq!(namer.make_from("…").as_str(), "task");
+        assert!(namer.make_from(&"long ".repeat(40)).as_str().len() <= 50);
         assert!(is_plain("US-001") && !is_plain("../x") && !is_plain("a b") && !is_plain("-x"));
     }
 }

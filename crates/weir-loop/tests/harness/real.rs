@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use weir_loop::outcome::Outcome;
-use weir_loop::state::RunEnd;
+use weir_loop::state::{RunEnd, TaskRecord};
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::real::{Place as CliPlace, RealCli};
 
@@ -40,7 +40,7 @@ async fn three_tasks_on_each_real_cli_cost_what_the_api_counted() {
         place.git(&["commit", "-qm", "A test that fails"]).await;
         let ran = place.run().await;
         let version = &cli.version;
-        let outcomes: Vec<Option<Outcome>> = ran.state.tasks.iter().map(|task| task.outcome()).collect();
+        let outcomes: Vec<Option<Outcome>> = ran.state.tasks.iter().map(TaskRecord::outcome).collect();
         assert_eq!(
             outcomes,
             [Some(Outcome::Done), Some(Outcome::Done), Some(Outcome::Denied)],
