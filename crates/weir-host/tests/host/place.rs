@@ -20,7 +20,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A folder with a home, a workspace, a log and state.
 pub(crate) struct Place {
-    folder: TempDir,
+    folder: PathBuf,
+    /// None where somebody else removes it.
+    _temporary: Option<TempDir>,
     environment: Vec<(String, String)>,
 }
 
@@ -67,11 +69,18 @@ pub(crate) fn simulated_claude() -> PathBuf {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let temporary = tempfile::tempdir().unwrap();
+        let mut place = Self::at(temporary.path());
+        place._temporary = Some(temporary);
+        place
+    }
+
+    /// A place in a folder that somebody else has made.
+    pub(crate) fn at(folder: &Path) -> Self {
         for name in ["home", "work", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(folder.join(name)).unwrap();
         }
-        Self { folder, environment: Vec::new() }
+        Self { folder: folder.to_owned(), _temporary: None, environment: Vec::new() }
     }
 
     /// Sets something in the environment of the CLI.
@@ -81,7 +90,7 @@ impl Place {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 
     pub(crate) fn work(&self) -> String {
@@ -207,7 +216,7 @@ impl Onlooker {
         frame.event() != "bye"
     }
 
-    fn take(&mut self, frame: &Frame) {
+    pub(crate) fn take(&mut self, frame: &Frame) {
         let mut data = json(frame);
         if let Some(cursor) = frame.id() {
             assert!(self.cursor.as_ref().is_none_or(|before| before.seq <= cursor.seq), "{cursor} goes back");
