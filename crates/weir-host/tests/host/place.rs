@@ -23,7 +23,6 @@ pub(crate) struct Place {
     folder: PathBuf,
     /// None where somebody else removes it.
     _temporary: Option<TempDir>,
-    environment: Vec<(String, String)>,
 }
 
 /// A prompt with a script for the simulated CLI.
@@ -80,13 +79,7 @@ impl Place {
         for name in ["home", "work", "tmp"] {
             std::fs::create_dir_all(folder.join(name)).unwrap();
         }
-        Self { folder: folder.to_owned(), _temporary: None, environment: Vec::new() }
-    }
-
-    /// Sets something in the environment of the CLI.
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        self.environment.push((name.to_owned(), value.to_owned()));
-        self
+        Self { folder: folder.to_owned(), _temporary: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -100,11 +93,8 @@ impl Place {
     pub(crate) fn options(&self) -> HostOptions {
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.path("weir.db"), &sqlite).unwrap();
-        let mut environment =
+        let environment =
             Environment::only(["PATH"]).set("HOME", self.path("home")).set("TMPDIR", self.path("tmp"));
-        for (name, value) in &self.environment {
-            environment = environment.set(name, value);
-        }
         let recipe = move |_: &weir_host::SessionSettings| {
             let mut options =
                 SessionOptions::new().program(simulated_claude()).environment(environment.clone());
@@ -119,6 +109,7 @@ impl Place {
         };
         let mut options = HostOptions::new(Arc::new(store), recipe).root(self.path("work"));
         options.state_directory = Some(self.path("state"));
+        options.resume_prompt = says("I go on.");
         options
     }
 
