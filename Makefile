@@ -37,6 +37,7 @@ conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VE
 	scripts/setup-real-cli.sh $(VERSIONS)
 	cargo build --locked -p weir-testkit --bins
 	$${CARGO_TARGET_DIR:-target}/debug/conformance $(VERSIONS)
+	WEIR_ALL_SCENARIOS=1 WEIR_REAL_CLI_VERSIONS="$(VERSIONS)" cargo test --locked -p weir-session --test real
 
 bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::{Driver, Streams, Woken, decided_by};
+use super::{Driver, Streams, Woken, decided_by, next_text};
 use crate::machine::{Command, Event, Ticket};
 
 /// How long the output may take to end once no process is left that could write to it.
@@ -22,16 +22,15 @@ impl Driver {
         let Some(mut handle) = self.handle.take() else { return };
         if let Some(streams) = &mut self.streams {
             streams.input.close();
-            streams.stderr = None;
         }
-        let options = self.stop.clone();
+        let options = self.launcher.as_ref().map(super::Launcher::stop_options).unwrap_or_default();
         let mut stop = Box::pin(async move {
             let report = handle.stop(&options).await;
             (handle, report)
         });
         let (handle, report) = loop {
             let woken = tokio::select! {
-                woken = next_while_ending(&mut self.streams) => woken,
+                woken = next_while_ending(&mut self.streams, self.outlet.observer.is_some()) => woken,
                 ended = &mut stop => break ended,
                 Some(decided) = self.deciding.join_next_with_id() => decided_by(decided),
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
@@ -44,12 +43,19 @@ impl Driver {
                     self.lines();
                 }
                 Woken::Decided(task, decision) => self.decided(task, decision),
+                Woken::Flushed(Ok(())) => self.flushed(),
                 Woken::Flushed(Err(_)) => {
                     if let Some(streams) = &mut self.streams {
                         streams.input.abandon();
                     }
                 }
-                Woken::Call(Some(call)) => self.call(*call),
+                Woken::Stderr(Some(text)) => self.outlet.stderr(text.text),
+                Woken::Stderr(None) => {
+                    if let Some(streams) = &mut self.streams {
+                        streams.stderr = None;
+                    }
+                }
+                Woken::Call(Some(call)) => self.call(call),
                 Woken::Call(None) => {
                     self.is_held = false;
                     self.tell(Event::Command(Command::Stop { ticket: Ticket(0) }));
@@ -70,6 +76,7 @@ impl Driver {
         };
         let _ = tokio::time::timeout(LAST_OUTPUT, rest).await;
         self.lines();
+        self.last_words();
         self.streams = None;
         self.must_end = false;
         self.facts.pid = None;
@@ -77,8 +84,25 @@ impl Driver {
     }
 }
 
-async fn next_while_ending(streams: &mut Option<Streams>) -> Woken {
-    let Some(Streams { output, input, .. }) = streams else {
+impl Driver {
+    /// What is left to say of a process that is gone: the last of its diagnostics, and the messages that it never got.
+    fn last_words(&mut self) {
+        let Some(streams) = &mut self.streams else { return };
+        if let Some(rest) = streams.stderr.as_mut().and_then(weir_process::Stderr::rest) {
+            self.outlet.stderr(rest.text);
+        }
+        let written = streams.input.written();
+        // The last first: each goes to the front of those that wait.
+        let unwritten: Vec<_> =
+            streams.unwritten.drain(..).rev().filter(|(start, _)| *start >= written).collect();
+        for (_, message) in unwritten {
+            self.tell(Event::Unwritten(Box::new(message)));
+        }
+    }
+}
+
+async fn next_while_ending(streams: &mut Option<Streams>, is_observed: bool) -> Woken {
+    let Some(Streams { output, input, stderr, .. }) = streams else {
         return std::future::pending().await;
     };
     let (is_open, wants_flush) = (!output.is_ended(), input.wants_flush());
@@ -86,6 +110,7 @@ async fn next_while_ending(streams: &mut Option<Streams>) -> Woken {
         biased;
         filled = output.fill(), if is_open => Woken::Output(filled),
         flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
+        text = next_text(stderr.as_mut().filter(|_| is_observed)) => Woken::Stderr(text),
         () = std::future::pending() => Woken::Time,
     }
 }

@@ -48,6 +48,8 @@ pub struct Machine {
 #[derive(Debug, Default)]
 struct Noticed {
     began: bool,
+    /// Whether the session has another name, model or the like.
+    session: bool,
     ended: Vec<Turn>,
     cancelled: Vec<MessageId>,
     /// Requests that nobody waits for any more although we have not answered them.
@@ -59,6 +61,7 @@ impl Noticed {
     fn change(&mut self, change: &Change<'_>) {
         match change {
             Change::TurnAdded(_) => self.began = true,
+            Change::Session(_) => self.session = true,
             Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
                 self.ended.push(Turn::clone(turn));
             }
@@ -122,7 +125,12 @@ impl Machine {
         match event {
             Event::Line(line) => return self.line(now, line, sink),
             Event::Began => self.began(sink),
-            Event::Started => self.process_started(now, sink),
+            Event::Reconfigured { settings, replace } => self.reconfigured(now, *settings, replace),
+            Event::Started { too_old } => self.process_started(now, too_old, sink),
+            Event::Ending => self.life.process_is_ending(),
+            Event::Unwritten(message) => self.unwritten(*message, sink),
+            Event::LogFailed { error, required } => self.log_failed(error, required, sink),
+            Event::Failed(error) => self.must_not_go_on(error),
             Event::StartFailed(error) => self.start_failed(error, sink),
             Event::Command(command) => self.command(now, command, sink),
             Event::Decided { request, decision } => self.decided(&request, decision, sink),
@@ -151,9 +159,12 @@ impl Machine {
         self.life.has_process()
     }
 
-    /// Whether there is something to do: a message, a turn, something in the background.
+    /// Whether there is something to do: a start, a message, a turn, something in the background.
     pub fn is_occupied(&self) -> bool {
-        self.is_busy() || self.messages.is_any_queued() || !self.view().tasks.is_empty()
+        self.is_busy()
+            || self.life.is_starting()
+            || self.messages.is_any_queued()
+            || !self.view().tasks.is_empty()
     }
 
     /// Whether the session is over: nothing more will happen.
@@ -180,6 +191,7 @@ impl Machine {
             self.watchdog.heard(now.instant);
         }
         let had_tasks = !self.view().tasks.is_empty();
+        let was_named = self.life.has_name();
         let mut noticed = Noticed::default();
         self.fold.line(line, &mut |view, change| {
             noticed.change(change);
@@ -188,6 +200,12 @@ impl Machine {
         let lost_tasks = had_tasks && self.view().tasks.is_empty();
         let message = line.body.message();
         let concerns_us = message.is_some_and(|message| self.protocol_line(now, message, sink));
+        if self.life.has_name()
+            && (!was_named || noticed.session)
+            && let Some(id) = self.view().session.id.clone()
+        {
+            self.actions.push(Action::Claim(id));
+        }
         if concerns_us || lost_tasks || !noticed.is_empty() {
             self.expect_wake_up(now, lost_tasks, &noticed);
             self.noticed(noticed);
@@ -243,6 +261,7 @@ impl Machine {
             Command::Start { ticket } => self.start(ticket),
             Command::Settle { ticket } => self.life.settle(ticket),
             Command::Close { ticket } => self.life.close(ticket),
+            Command::CloseIfIdle { ticket } => self.close_if_idle(ticket),
             Command::Stop { ticket } => self.stop(ticket, sink),
         }
     }
