@@ -5,6 +5,7 @@
 //! within one run, because machines differ and are noisy.
 
 mod allocations;
+mod host;
 mod live;
 mod loops;
 mod measure;
@@ -34,6 +35,8 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["streams"] => report::table(workload::Size::Full),
         ["live"] => live::table(workload::Size::Full),
         ["live", "--quick"] => live::table(workload::Size::Quick),
+        ["host"] => host::table(workload::Size::Full),
+        ["host", "--quick"] => host::table(workload::Size::Quick),
         ["live", part @ ..] => live::part(part),
         ["loop"] => loops::table(workload::Size::Full),
         ["loop", "--quick"] => loops::table(workload::Size::Quick),
@@ -46,12 +49,15 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
                 &serde_json::to_string(&measured).context("the measurement cannot be written")?,
             )
         }
-        _ => bail!("usage: weir-bench table [--quick] | streams | live [--quick] | loop [--quick]"),
+        _ => bail!(
+            "usage: weir-bench table [--quick] | streams | live [--quick] | host [--quick] | loop [--quick]"
+        ),
     }
 }
 
 fn all(size: workload::Size) -> anyhow::Result<()> {
     report::table(size)?;
     live::table(size)?;
+    host::table(size)?;
     loops::table(size)
 }

@@ -37,7 +37,7 @@ pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen,
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::Observer;
 pub use options::{Conversation, SessionOptions};
-pub use pool::{Pool, PoolError, PoolOptions, Pooled};
+pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
 pub use query::{Query, query};
 #[cfg(feature = "mcp")]
 pub use rmcp;

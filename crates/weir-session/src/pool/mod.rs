@@ -98,6 +98,12 @@ pub struct Pool {
     inner: Arc<Inner>,
 }
 
+/// Room for a process that is about to be started. Dropping it gives the room back.
+#[derive(Debug)]
+pub struct Reservation {
+    claim: room::Claim,
+}
+
 /// A conversation of a pool.
 #[derive(Clone)]
 pub struct Pooled {
@@ -275,8 +281,23 @@ impl Pooled {
     }
 
     async fn send_as(&self, message: Message, mode: SendMode) -> Result<Sent, PoolError> {
+        let reservation = self.reserve().await?;
+        Ok(self.send_reserved(reservation, message, mode).await?)
+    }
+
+    /// Makes room for a process, for whoever has something to do between that and the message.
+    pub async fn reserve(&self) -> Result<Reservation, PoolError> {
         self.recycle().await;
-        let claim = self.pool.admit(&self.key).await?;
+        Ok(Reservation { claim: self.pool.admit(&self.key).await? })
+    }
+
+    /// Sends a message for whose process there is room.
+    pub async fn send_reserved(
+        &self,
+        reservation: Reservation,
+        message: impl Into<Message>,
+        mode: SendMode,
+    ) -> Result<Sent, SessionError> {
         {
             let mut state = self.pool.lock();
             state.touches += 1;
@@ -284,9 +305,9 @@ impl Pooled {
         }
         let sent = self.session.send_as(message, mode).await;
         // From here on the process itself is counted, and what room is left is for spares.
-        drop(claim);
+        drop(reservation.claim);
         self.pool.refill();
-        Ok(sent?)
+        sent
     }
 
     /// Replaces a process that has done enough.

@@ -78,6 +78,7 @@ impl Pool {
 }
 
 /// Room for a process, from the decision until the process itself is counted.
+#[derive(Debug)]
 pub(super) struct Claim {
     pool: Pool,
     key: String,

@@ -1,0 +1,19 @@
+//! The host on the simulated CLI: real processes, a real log.
+#![cfg(target_os = "linux")]
+
+#[cfg(test)]
+mod asking;
+#[cfg(test)]
+mod killed;
+#[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
+mod place;
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod talking;
+#[cfg(test)]
+mod watching;
