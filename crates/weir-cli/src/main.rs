@@ -8,6 +8,7 @@ mod events;
 mod exit;
 mod explain;
 mod folders;
+mod loop_command;
 mod opts;
 mod replay;
 mod run;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         opts::Command::Sessions(opts) => {
             sessions::Settings::resolve(opts).and_then(|settings| sessions::run(&settings))
         }
+        opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)

@@ -2,6 +2,7 @@
 
 mod chat;
 mod doctor;
+mod loops;
 mod replay;
 mod run;
 mod session;
@@ -12,6 +13,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
+pub(crate) use loops::{
+    LoopCommand, LoopConfigCommand, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts, LoopRunOpts,
+};
 pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use session::{ConversationOpts, SessionOpts, TransportOpt};
@@ -31,6 +35,7 @@ pub(crate) enum Command {
     Chat(Box<ChatOpts>),
     Sessions(SessionsOpts),
     Replay(ReplayOpts),
+    Loop(LoopOpts),
     Doctor(DoctorOpts),
 }
 
