@@ -60,7 +60,7 @@ impl<'v> Writer<'_, 'v> {
         for passage in walk(self.view) {
             match passage {
                 Passage::BeginsByItself(begun) => {
-                    writeln!(self.output, "<p class=\"notice\">Claude {}</p>", escape(&begun))?
+                    writeln!(self.output, "<p class=\"notice\">Claude {}</p>", escape(&begun))?;
                 }
                 Passage::Item(item) => self.item(&item)?,
                 Passage::TurnEnd(turn, words) => {
