@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod broken_log;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod lifecycle;
