@@ -2,7 +2,8 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
+.PHONY: help demo web web-check web-test test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit \
+        conformance clean \
         need-cargo need-npm
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
@@ -30,6 +31,16 @@ need-npm:
 
 demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
 	scripts/demo.sh
+
+web: need-npm ## build the page, which the next cargo build takes into the binary
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+web-check: need-npm ## check the page's types and components, and test its parts
+	cd web && npm ci --no-audit --no-fund && npm run check && npm test
+
+web-test: web need-cargo ## drive the page in a real Chromium, on the simulated CLI
+	cargo build --locked -p weir-cli
+	cd web && npm run e2e
 
 test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
 	scripts/setup-real-cli.sh
