@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets, StopOptions, Transport};
-use weir_transcript::FoldOptions;
+use weir_transcript::{Fold, FoldOptions};
 use weir_wire::{HookRegistration, SessionId};
 
 use crate::handler::Handler;
@@ -94,6 +94,11 @@ pub struct SessionOptions {
     pub stop: StopOptions,
     /// How much of the conversation is kept in memory.
     pub fold: FoldOptions,
+    /// The conversation so far, folded from a log of it. The view goes on from there: numbers of entries and turns,
+    /// costs, deliveries. What was left open in it ends, because its process is gone; a message that was never
+    /// written stays queued in the view until it is sent again under its id. Where `conversation` does not name a
+    /// session, it goes on with the one of the history.
+    pub history: Option<Box<Fold>>,
     /// The session whose process must be gone before one of ours is started.
     pub(crate) predecessor: Option<Session>,
 }
@@ -152,6 +157,7 @@ impl Default for SessionOptions {
             limits: Limits::default(),
             stop: StopOptions::default(),
             fold: FoldOptions { keep_entries: Some(512), ..FoldOptions::default() },
+            history: None,
             predecessor: None,
         }
     }
@@ -238,6 +244,13 @@ impl SessionOptions {
     #[must_use]
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Goes on from this history.
+    #[must_use]
+    pub fn history(mut self, history: Fold) -> Self {
+        self.history = Some(Box::new(history));
         self
     }
 

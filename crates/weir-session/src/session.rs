@@ -76,31 +76,29 @@ impl Session {
     ///
     /// Must be called in a tokio runtime with IO and time enabled.
     pub fn new(mut options: SessionOptions) -> Self {
-        let settings = settings(&options);
+        let machine = machine(&mut options);
         let (handler, observer) = (options.handler.clone(), options.observer.take());
         let launcher = Launcher::new(options);
-        Self::spawn(settings, launcher, handler, observer)
+        Self::spawn(machine, launcher, handler, observer)
     }
 
     /// A conversation with processes that somebody else provides, such as those of [`weir_process::memory`].
     /// Each time that a process is needed, the next one is taken.
     pub fn over(mut options: SessionOptions, processes: mpsc::UnboundedReceiver<Process>) -> Self {
-        let settings = settings(&options);
+        let machine = machine(&mut options);
         let (handler, observer) = (options.handler.clone(), options.observer.take());
         let launcher = Launcher::provided(processes, options.stop);
-        Self::spawn(settings, launcher, handler, observer)
+        Self::spawn(machine, launcher, handler, observer)
     }
 
     fn spawn(
-        settings: MachineSettings,
+        machine: Machine,
         launcher: Launcher,
         handler: Option<Arc<dyn Handler>>,
         observer: Option<Box<dyn Observer>>,
     ) -> Self {
         let (sender, calls) = mpsc::channel(WAITING_CALLS);
-        let now = Now { instant: tokio::time::Instant::now().into_std(), unix_ms: 0 };
         let glance = Arc::new(Glance::default());
-        let machine = Machine::new(settings, now);
         let driver = Box::new(Driver::new(machine, launcher, calls, handler, observer, Arc::clone(&glance)));
         tokio::spawn(driver.run());
         Self { calls: sender, glance }
@@ -305,6 +303,15 @@ impl From<String> for Message {
 impl From<OutgoingContent> for Message {
     fn from(content: OutgoingContent) -> Self {
         Self { content, id: None }
+    }
+}
+
+fn machine(options: &mut SessionOptions) -> Machine {
+    let now = Now { instant: tokio::time::Instant::now().into_std(), unix_ms: 0 };
+    let settings = settings(options);
+    match options.history.take() {
+        Some(history) => Machine::with_history(settings, *history, now),
+        None => Machine::new(settings, now),
     }
 }
 

@@ -59,7 +59,7 @@ pub enum HostEvent {
         /// The last that it printed on its standard error.
         stderr: String,
     },
-    /// A recorded output is at its end. How the process ended is not known.
+    /// A recorded output is at its end, or whoever drove the process is gone. How the process ended is not known.
     RecordingEnded,
 }
 

@@ -24,7 +24,7 @@ use crate::ask::Decision;
 use crate::error::SessionError;
 use crate::feed::{Feed, Updates};
 use crate::handler::Handler;
-use crate::machine::{Command, Event, Machine, Now, Reply, Ticket, TurnEnd};
+use crate::machine::{Action, Command, Event, Machine, Now, Reply, Ticket, TurnEnd};
 use crate::observer::Observer;
 use crate::status::Glance;
 pub(crate) use launcher::Launcher;
@@ -182,6 +182,7 @@ impl Driver {
     /// Runs until the session is over. Boxed, so that the task of a session is small: it would hold the driver
     /// twice otherwise.
     pub(crate) async fn run(mut self: Box<Self>) {
+        self.tell(Event::Began);
         while !self.machine.is_over() {
             self.perform();
             if self.must_end && self.handle.is_some() {
@@ -196,12 +197,23 @@ impl Driver {
             let woken = self.wait().await;
             self.woken(woken);
         }
+        // The end belongs into the log, before the log is let go and before anybody hears of it.
+        let last = self.machine.take_actions().into_iter();
+        let (records, replies): (Vec<Action>, Vec<Action>) =
+            last.partition(|action| matches!(action, Action::Record(_)));
+        for record in records {
+            self.act(record);
+        }
         self.outlet.pause(self.machine.view());
         // Whoever hears that it is over finds the locks free and the observer gone.
         self.launcher = None;
         self.outlet.observer = None;
         // Whoever came too late hears that it is over.
         self.calls.close();
+        self.show();
+        for reply in replies {
+            self.act(reply);
+        }
         while let Ok(call) = self.calls.try_recv() {
             self.call(*call);
         }

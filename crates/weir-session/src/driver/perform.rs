@@ -24,7 +24,7 @@ impl Driver {
         }
     }
 
-    fn act(&mut self, action: Action) {
+    pub(super) fn act(&mut self, action: Action) {
         match action {
             Action::Write(line) => {
                 if let Some(streams) = &mut self.streams {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 use weir_transcript::{HostEvent, Sink};
-use weir_wire::{ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId};
+use weir_wire::{ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId, SystemMessage};
 
 use super::Machine;
 use super::action::{Action, Reply};
@@ -80,8 +80,16 @@ impl Machine {
             Message::ControlRequest(request) => self.asked(now, request),
             Message::ControlCancel(cancel) => self.withdrawn(&cancel.request_id.to_id()),
             Message::CommandLifecycle(_) => self.messages.are_named(),
-            Message::Result(result) if !result.user_message_uuids.is_empty() => self.messages.are_named(),
-            Message::Result(_) | Message::System(_) => {}
+            Message::Result(result) => {
+                if !result.user_message_uuids.is_empty() {
+                    self.messages.are_named();
+                }
+                if result.session_id.is_some() {
+                    self.life.is_named();
+                }
+            }
+            Message::System(SystemMessage::Init(init)) if init.session_id.is_some() => self.life.is_named(),
+            Message::System(_) => {}
             _ => return false,
         }
         true

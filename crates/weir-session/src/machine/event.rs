@@ -24,6 +24,8 @@ pub struct Now {
 /// Something happened.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// The session begins. Comes first, and once.
+    Began,
     /// The process that was asked for runs.
     Started,
     /// It could not be started.

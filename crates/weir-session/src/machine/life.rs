@@ -20,9 +20,11 @@ const WAKE_UP: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Life {
     state: State,
-    /// The session to go on with, where the transcript does not know it yet.
+    /// The session to begin with, where one was named.
     resume: Option<SessionId>,
-    /// The session that the process which is being started goes on with.
+    /// Whether a process of ours has said which session it is. From then on that is the one to go on with.
+    is_named: bool,
+    /// The session that the process which is being started goes on with, and not with a copy of it.
     spawning: Option<SessionId>,
     /// Who waits for the process to be ready.
     starting: Vec<Ticket>,
@@ -58,6 +60,7 @@ impl Life {
         Self {
             state: State::Absent,
             resume,
+            is_named: false,
             spawning: None,
             starting: Vec::new(),
             settling: Vec::new(),
@@ -106,6 +109,11 @@ impl Life {
     pub(super) fn escalate_at(&mut self, at: Instant) {
         let sooner = self.escalate_at.map_or(at, |before| before.min(at));
         self.escalate_at = Some(sooner);
+    }
+
+    /// The CLI has said which session this is.
+    pub(super) fn is_named(&mut self) {
+        self.is_named = true;
     }
 
     pub(super) fn settle(&mut self, ticket: Ticket) {
@@ -162,7 +170,7 @@ impl Machine {
     pub(super) fn process_started(&mut self, now: Now, sink: &mut Sink<'_>) {
         self.life.state = State::Initialising;
         self.watchdog.heard(now.instant);
-        let resumes = self.life.spawning.take().filter(|_| !self.is_fork());
+        let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);
         match self.settings.initialize.clone() {
             Some(request) => self.ask_cli(now, Purpose::Initialize, HostRequest::Initialize(request)),
@@ -247,10 +255,9 @@ impl Machine {
                 self.life.state = State::Starting;
                 self.life.close = false;
                 self.watchdog.heard(now.instant);
-                let resume = self.view().session.id.clone().or_else(|| self.life.resume.clone());
-                let fork = self.is_fork();
-                self.life.spawning.clone_from(&resume);
-                self.actions.push(Action::Spawn(Spawn { resume, fork }));
+                let spawn = self.next_spawn();
+                self.life.spawning = spawn.resume.clone().filter(|_| !spawn.fork);
+                self.actions.push(Action::Spawn(spawn));
             }
             State::Absent => {
                 self.life.close = false;
@@ -295,10 +302,12 @@ impl Machine {
         }
     }
 
-    /// Whether the process begins a copy of the session that it resumes. Only the first does: the copy has a name
-    /// of its own then.
-    fn is_fork(&self) -> bool {
-        self.settings.fork && self.view().session.id.is_none()
+    /// Which session the next process goes on with. Only the first begins a copy: that has a name of its own then.
+    fn next_spawn(&self) -> Spawn {
+        match self.life.resume.clone().filter(|_| !self.life.is_named) {
+            Some(resume) => Spawn { resume: Some(resume), fork: self.settings.fork },
+            None => Spawn { resume: self.view().session.id.clone(), fork: false },
+        }
     }
 
     /// Whether something runs that a message would disturb.

@@ -26,7 +26,8 @@ pub use settings::{Limits, MachineSettings};
 pub use watchdog::Phase;
 
 use weir_transcript::{
-    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Sink, Turn, TurnState, UserEntry, View,
+    Change, Delivery, EntryBody, Fold, HostEvent, RequestState, Sink, Status, Turn, TurnState, UserEntry,
+    View,
 };
 use weir_wire::{Line, MessageId, RequestId};
 
@@ -87,8 +88,17 @@ impl Noticed {
 impl Machine {
     /// A session without a process.
     pub fn new(settings: MachineSettings, now: Now) -> Self {
+        let fold = Fold::new(settings.fold.clone());
+        Self::with_history(settings, fold, now)
+    }
+
+    /// A session without a process that goes on with what was folded before, by whomever.
+    ///
+    /// Entries, turns and costs go on from there. Where the settings name no session, it is the one of the history.
+    pub fn with_history(settings: MachineSettings, mut history: Fold, now: Now) -> Self {
+        history.set_options(settings.fold.clone());
         Self {
-            fold: Fold::new(settings.fold.clone()),
+            fold: history,
             life: life::Life::new(settings.resume.clone()),
             messages: messages::Messages::default(),
             control: control::Control::default(),
@@ -111,6 +121,7 @@ impl Machine {
         let phase = self.phase();
         match event {
             Event::Line(line) => return self.line(now, line, sink),
+            Event::Began => self.began(sink),
             Event::Started => self.process_started(now, sink),
             Event::StartFailed(error) => self.start_failed(error, sink),
             Event::Command(command) => self.command(now, command, sink),
@@ -181,6 +192,16 @@ impl Machine {
             self.expect_wake_up(now, lost_tasks, &noticed);
             self.noticed(noticed);
             self.advance(now, sink);
+        }
+    }
+
+    /// What the history left open has come to its end: there is no process that could go on with it. Recorded, so
+    /// that the same log gives the same view again.
+    fn began(&mut self, sink: &mut Sink<'_>) {
+        let view = self.view();
+        let is_empty = view.entries.is_empty() && view.turns.is_empty() && view.dropped_entries == 0;
+        if !is_empty && view.status != Status::Ended {
+            self.record(HostEvent::RecordingEnded, sink);
         }
     }
 

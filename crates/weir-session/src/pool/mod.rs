@@ -157,7 +157,7 @@ impl Pool {
         mut options: SessionOptions,
     ) -> Session {
         let place = state.spares.iter().position(|(kind, spare)| *kind == fingerprint && !spare.is_over());
-        match place.filter(|_| options.conversation == Conversation::New) {
+        match place.filter(|_| options.conversation == Conversation::New && options.history.is_none()) {
             Some(place) => {
                 let (_, session) = state.spares.swap_remove(place);
                 session.adopt(options.handler.take(), options.observer.take());

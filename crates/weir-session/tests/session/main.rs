@@ -12,6 +12,8 @@ mod dropped;
 #[cfg(test)]
 mod follow;
 #[cfg(test)]
+mod history;
+#[cfg(test)]
 mod life;
 #[cfg(test)]
 mod limits;

@@ -64,6 +64,9 @@ fn simulated_claude() -> PathBuf {
 
 impl Place {
     pub(crate) fn new() -> Self {
+        // What a tool leaves behind is left to us and not to the first process of the machine, which in a container
+        // may be one that reaps nothing.
+        weir_process::adopt_orphans().unwrap();
         let folder = tempfile::tempdir().unwrap();
         for name in ["home", "work", "tmp"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();

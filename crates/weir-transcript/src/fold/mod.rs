@@ -129,6 +129,11 @@ impl Fold {
         }
     }
 
+    /// Keeps itself small in another way from now on.
+    pub fn set_options(&mut self, options: FoldOptions) {
+        self.options = options;
+    }
+
     /// The view as it stands.
     pub fn view(&self) -> &View {
         &self.view

@@ -1,0 +1,166 @@
+//! What a list of sessions shows of each.
+
+use serde::{Deserialize, Serialize};
+use weir_store::Conversation;
+
+use crate::settings::KeptSettings;
+
+/// A session at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct SessionInfo {
+    /// Names it.
+    pub id: String,
+    /// The caller's own name for it.
+    pub key: Option<String>,
+    /// What people call it.
+    pub name: Option<String>,
+    /// Where it works.
+    pub cwd: String,
+    /// The model.
+    pub model: Option<String>,
+    /// What is allowed without asking.
+    pub permission_mode: Option<String>,
+    /// What it is doing.
+    pub status: SessionStatus,
+    /// What a person has to answer.
+    pub waiting_for: WaitingFor,
+    /// Whether a process runs, or is being started or ended.
+    pub has_process: bool,
+    /// Messages that are not sent yet.
+    pub queued: u32,
+    /// What it has cost, by the CLI's estimate; none where that is not known.
+    pub cost_usd: Option<f64>,
+    /// What it may cost.
+    pub max_cost_usd: Option<f64>,
+    /// When it was created, in milliseconds since 1970.
+    pub created_at: i64,
+    /// When something happened last.
+    pub updated_at: i64,
+    /// Whether it was put away.
+    pub archived: bool,
+    /// The session that it was forked from.
+    pub parent: Option<ParentInfo>,
+    /// The CLI's own name for the conversation.
+    pub cli_session_id: Option<String>,
+    /// Where it comes from: `page`, `api`, `loop`, `bridge`, `openai`.
+    pub origin: String,
+    /// The number of the newest event of its log.
+    pub newest_seq: u64,
+    /// What went wrong last.
+    pub last_error: Option<String>,
+}
+
+/// What a session is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub enum SessionStatus {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// A message waits for a process.
+    Starting,
+    /// A turn runs, or something in the background.
+    Running,
+    /// A person has to answer.
+    Waiting,
+    /// It is being stopped.
+    Stopping,
+    /// The last turn or the process ended in an error.
+    Failed,
+    /// It was at work when the host was killed. It can be resumed.
+    Interrupted,
+}
+
+impl SessionStatus {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Idle,
+        Self::Starting,
+        Self::Running,
+        Self::Waiting,
+        Self::Stopping,
+        Self::Failed,
+        Self::Interrupted,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Stopping => "stopping",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Whether it is at work.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Self::Starting | Self::Running | Self::Waiting | Self::Stopping)
+    }
+
+    pub(crate) fn parse(word: &str) -> Self {
+        Self::ALL.into_iter().find(|status| status.as_str() == word).unwrap_or_default()
+    }
+}
+
+/// How many answers of a person are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct WaitingFor {
+    /// Permissions and plans.
+    pub permissions: u32,
+    /// Questions.
+    pub questions: u32,
+}
+
+/// Where a session was forked off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ParentInfo {
+    /// The other session. It may have been deleted since.
+    pub id: String,
+    /// Its newest event at that time.
+    pub seq: u64,
+}
+
+impl SessionInfo {
+    /// What the store knows of a session. One that is live knows more.
+    pub(crate) fn of(row: &Conversation) -> Self {
+        let kept = kept(row);
+        Self {
+            id: row.id.to_string(),
+            key: row.key.clone(),
+            name: row.title.clone(),
+            cwd: row.cwd.clone().unwrap_or_default(),
+            model: row.model.clone().filter(|model| !model.is_empty()),
+            permission_mode: kept.permission_mode,
+            status: SessionStatus::parse(&row.status),
+            waiting_for: WaitingFor { permissions: kept.permissions, questions: kept.questions },
+            has_process: false,
+            queued: kept.queued,
+            cost_usd: row.cost_usd,
+            max_cost_usd: kept.max_cost_usd,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            archived: row.archived,
+            parent: row
+                .parent
+                .as_ref()
+                .map(|parent| ParentInfo { id: parent.conversation.to_string(), seq: parent.seq }),
+            cli_session_id: row.cli_sessions.last().cloned(),
+            origin: kept.origin,
+            newest_seq: row.newest,
+            last_error: kept.last_error,
+        }
+    }
+}
+
+/// What was kept with a conversation. One that another program made has none of it.
+pub(crate) fn kept(row: &Conversation) -> KeptSettings {
+    serde_json::from_value(row.settings.clone()).unwrap_or_default()
+}

@@ -1,0 +1,51 @@
+//! Conversations that outlive their processes: the engine that the server, the loop and the bridge share.
+//!
+//! A [`Host`] joins the pool of processes (`weir-session`), the log (`weir-store`) and the fold
+//! (`weir-transcript`). A session of the host is a log; a process is something that it has from time to time. What
+//! is in memory is what somebody looks at or works with, and can be made again from the log at any time.
+//!
+//! - **Accepted means logged.** [`Host::send`] returns when the message is in the store. The same client id gives the
+//!   same message.
+//! - **One order.** Everything that happens to a session goes through the store in one order, and is folded and shown
+//!   to viewers in that order, after the store has taken it. A cursor that a viewer has seen is in the log, also when
+//!   this program is killed the moment after.
+//! - **No viewer is waited for.** Each has a bounded queue; one that is too slow is told so and comes back.
+//! - **After a kill** the turn that ran is shown as interrupted, messages that were not given to the CLI are kept, and
+//!   [`Host::resume`] goes on. A message is never given to the CLI twice.
+//!
+//! This crate speaks no HTTP and draws nothing.
+
+mod error;
+mod files;
+mod frame;
+mod host;
+mod hub;
+mod info;
+mod message;
+mod metrics;
+mod options;
+mod replay;
+mod room;
+mod settings;
+mod viewer;
+mod watch;
+
+pub use error::HostError;
+pub use files::FileDiff;
+pub use frame::Frame;
+pub use host::{
+    Created, Export, ExportFormat, Host, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage,
+    TranscriptPage,
+};
+pub use hub::{AllEvent, WatchAll};
+pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
+pub use message::{
+    Accepted, Failure, FailureKind, Finished, Image, MessageInfo, MessageMode, MessageState, NewMessage,
+};
+pub use metrics::{Histogram, HostMetrics};
+pub use options::{HostOptions, Recipe};
+pub use settings::{Actor, KeptSettings, NewSession, SessionSettings};
+pub use viewer::Bye;
+pub use watch::{Format, Watch, WatchQuery};
+pub use weir_session::Decision;
+pub use weir_store::{ConversationId, Cursor, Hit};

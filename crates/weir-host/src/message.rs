@@ -1,0 +1,243 @@
+//! Messages to the agent: as they come, as they are kept, and what has become of them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use weir_transcript::{Delivery, Turn};
+use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
+
+/// A message to send.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewMessage {
+    /// The sender's own name for it: the second message of that name is the first one. One is made where none is given.
+    pub client_id: Option<String>,
+    /// What it says.
+    pub text: String,
+    /// Pictures.
+    pub images: Vec<Image>,
+    /// What becomes of it while a turn runs.
+    pub mode: MessageMode,
+}
+
+impl NewMessage {
+    /// A message of text alone, which waits for its turn.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// The same, under the sender's own name.
+    #[must_use]
+    pub fn client_id(mut self, id: impl Into<String>) -> Self {
+        self.client_id = Some(id.into());
+        self
+    }
+}
+
+/// A picture. In JSON its bytes are base64.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Image {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// The bytes of the file.
+    #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
+    #[cfg_attr(feature = "schema", schema(value_type = String, content_encoding = "base64"))]
+    pub data: Vec<u8>,
+}
+
+fn to_base64<S: Serializer>(data: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(data))
+}
+
+fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    STANDARD.decode(text.as_bytes()).map_err(|error| serde::de::Error::custom(format!("no base64: {error}")))
+}
+
+/// What becomes of a message while a turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub enum MessageMode {
+    /// It waits for the end of the turn and gets one of its own.
+    #[default]
+    Queue,
+    /// It is given to the running turn, where the CLI can take it.
+    Steer,
+}
+
+/// What has become of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub enum MessageState {
+    /// It waits here.
+    Queued,
+    /// It was given to the CLI.
+    Sent,
+    /// A result says that it was answered.
+    Answered,
+    /// It was taken back, or could not be sent.
+    Cancelled,
+    /// The CLI ended before it said what became of it.
+    Indeterminate,
+}
+
+impl MessageState {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sent => "sent",
+            Self::Answered => "answered",
+            Self::Cancelled => "cancelled",
+            Self::Indeterminate => "indeterminate",
+        }
+    }
+
+    /// Whether nothing more will become of it.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Queued | Self::Sent)
+    }
+
+    pub(crate) fn of(delivery: Delivery) -> Self {
+        match delivery {
+            Delivery::Queued => Self::Queued,
+            Delivery::Sent | Delivery::Started => Self::Sent,
+            Delivery::Answered => Self::Answered,
+            Delivery::Cancelled => Self::Cancelled,
+            _ => Self::Indeterminate,
+        }
+    }
+}
+
+/// A message that was accepted: it is in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Accepted {
+    /// Names the message.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub message_id: MessageId,
+    /// What has become of it.
+    pub state: MessageState,
+    /// Whether it was accepted before, under the same client id.
+    pub duplicate: bool,
+}
+
+/// A message of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MessageInfo {
+    /// Names the message.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub message_id: MessageId,
+    /// The sender's own name for it.
+    pub client_id: Option<String>,
+    /// What it says.
+    pub text: String,
+    /// How many pictures are with it.
+    pub images: u32,
+    /// What has become of it.
+    pub state: MessageState,
+    /// Whether it waits for [`crate::Host::resume`], because the host was restarted.
+    pub held: bool,
+    /// What becomes of it while a turn runs.
+    pub mode: MessageMode,
+    /// Who sent it.
+    pub by: String,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+}
+
+/// How a message came to its end.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// The message.
+    pub message_id: MessageId,
+    /// What has become of it.
+    pub state: MessageState,
+    /// The answer: the result's text, or what was said where there is none.
+    pub text: String,
+    /// The turn that answered it, with its result and its cost.
+    pub turn: Option<Turn>,
+    /// What the session has cost so far, if that is known.
+    pub total_cost_usd: Option<f64>,
+    /// Why there is no answer, or no good one.
+    pub error: Option<Failure>,
+}
+
+impl Finished {
+    /// What the turn cost, if that is known.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.turn.as_ref().and_then(|turn| turn.cost_usd)
+    }
+}
+
+/// Why a message has no good answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// In words, with what to do.
+    pub message: String,
+}
+
+/// What sort of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The CLI could not be started.
+    NotStarted,
+    /// It ended before it answered.
+    Died,
+    /// A limit of time was reached.
+    TimedOut,
+    /// The limit of cost was reached.
+    BudgetExhausted,
+    /// The message was taken back.
+    Cancelled,
+    /// The session was stopped.
+    Stopped,
+    /// The turn was interrupted.
+    Interrupted,
+    /// The host was restarted while the turn ran.
+    Restarted,
+    /// The turn's result is an error.
+    Error,
+}
+
+/// A message as the log has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredMessage {
+    pub(crate) message_id: MessageId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) client_id: Option<String>,
+    pub(crate) by: String,
+    #[serde(default)]
+    pub(crate) mode: MessageMode,
+    pub(crate) text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) images: Vec<Image>,
+}
+
+impl StoredMessage {
+    pub(crate) fn content(&self) -> OutgoingContent {
+        if self.images.is_empty() {
+            return OutgoingContent::Text(self.text.clone());
+        }
+        let text = Some(&self.text).filter(|text| !text.is_empty());
+        let images = self.images.iter().map(|image| OutgoingBlock::Image {
+            media_type: image.media_type.clone(),
+            data: image.data.clone(),
+        });
+        OutgoingContent::Blocks(
+            text.map(|text| OutgoingBlock::Text(text.clone())).into_iter().chain(images).collect(),
+        )
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.text.len() + self.images.iter().map(|image| image.data.len()).sum::<usize>()
+    }
+}

@@ -1,0 +1,113 @@
+//! Watching a session: a greeting, then what is there, then what comes, without a gap and without repetition.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, MissedTickBehavior};
+use weir_store::Cursor;
+
+use crate::frame::Frame;
+use crate::room::ViewerGuard;
+use crate::viewer::{Bye, Inlet, Taken};
+
+/// In which form a session is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Format {
+    /// A snapshot of the view, then its changes.
+    #[default]
+    View,
+    /// The `agent` vocabulary.
+    Agent,
+    /// The `classic` vocabulary.
+    Classic,
+    /// The CLI's lines.
+    Raw,
+}
+
+impl Format {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::View => "view",
+            Self::Agent => "agent",
+            Self::Classic => "classic",
+            Self::Raw => "raw",
+        }
+    }
+
+    /// The form of this name.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::View, Self::Agent, Self::Classic, Self::Raw].into_iter().find(|form| form.as_str() == word)
+    }
+}
+
+/// How to watch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WatchQuery {
+    /// In which form.
+    pub format: Format,
+    /// Where the viewer was. No cursor is not the same as a cursor at zero.
+    pub cursor: Option<Cursor>,
+    /// How often to say that nothing happened.
+    pub heartbeat: Option<Duration>,
+}
+
+/// A session that is being watched. Dropping it ends that.
+///
+/// The first frame is `hello`. With [`Format::View`] a `snapshot` follows, and another one may come at any time in
+/// place of changes. With the other forms what the log has after the cursor comes next; without a cursor that is
+/// all of it. The last frame is `bye`.
+#[derive(Debug)]
+pub struct Watch {
+    pub(crate) inlet: Inlet,
+    /// The greeting, and what the log had. Comes before what waits in the inlet.
+    pub(crate) opening: crate::replay::Opening,
+    pub(crate) heartbeat: Option<tokio::time::Interval>,
+    pub(crate) is_over: bool,
+    pub(crate) _guard: ViewerGuard,
+}
+
+impl Watch {
+    /// The next frame; nothing after `bye`. Cancel safe.
+    pub async fn next(&mut self) -> Option<Frame> {
+        if self.is_over {
+            return None;
+        }
+        if let Some(frame) = self.opening.next().await {
+            return Some(frame);
+        }
+        let taken = match &mut self.heartbeat {
+            None => self.inlet.next().await,
+            Some(interval) => tokio::select! {
+                biased;
+                taken = self.inlet.next() => taken,
+                _ = interval.tick() => return Some(heartbeat()),
+            },
+        };
+        if let Some(interval) = &mut self.heartbeat {
+            interval.reset();
+        }
+        Some(match taken {
+            Taken::Frame(frame) => frame,
+            Taken::End(reason) => {
+                self.is_over = true;
+                bye(reason)
+            }
+        })
+    }
+}
+
+pub(crate) fn ticking(every: Option<Duration>) -> Option<tokio::time::Interval> {
+    let every = every.filter(|every| !every.is_zero())?;
+    let mut interval = tokio::time::interval_at(Instant::now() + every, every);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    Some(interval)
+}
+
+fn heartbeat() -> Frame {
+    Frame::json("heartbeat", None, &json!({"at": weir_store::now()}))
+}
+
+fn bye(reason: Bye) -> Frame {
+    Frame::json("bye", None, &json!({"reason": reason.as_str()}))
+}
