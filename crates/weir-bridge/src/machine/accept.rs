@@ -103,7 +103,7 @@ impl Bridge {
         }
         let busy = scope.reply.is_some() || scope.is_running();
         match scope.settings.queue {
-            QueueMode::Steer if scope.is_running() && scope.waiting.is_empty() => {
+            QueueMode::Steer if scope.can_steer() => {
                 self.steer(record);
                 return;
             }

@@ -14,6 +14,8 @@ pub(super) struct Card {
     pub(super) record: CardRecord,
     pub(super) in_flight: bool,
     pub(super) shown: Option<u64>,
+    /// What it was first posted with: a channel that recognises a post keeps that.
+    pub(super) posted: Option<u64>,
     pub(super) plain: bool,
     pub(super) failures: u32,
     pub(super) not_before: i64,
@@ -21,7 +23,7 @@ pub(super) struct Card {
 
 impl Card {
     pub(super) fn new(record: CardRecord) -> Self {
-        Self { record, in_flight: false, shown: None, plain: false, failures: 0, not_before: 0 }
+        Self { record, in_flight: false, shown: None, posted: None, plain: false, failures: 0, not_before: 0 }
     }
 }
 
@@ -159,6 +161,9 @@ impl Bridge {
         };
         if let Some(card) = self.cards.get_mut(&id) {
             card.in_flight = true;
+            if posted {
+                card.posted.get_or_insert(shown);
+            }
         }
         self.perform(operation, Target::Card { id, shown, posted });
     }
@@ -178,7 +183,7 @@ impl Bridge {
         match result {
             Ok(message) => {
                 card.failures = 0;
-                card.shown = Some(shown);
+                card.shown = Some(shown).filter(|_| !posted || card.record.message.is_some() || card.posted == Some(shown));
                 if posted {
                     card.record.message = message.or(card.record.message.take());
                     self.keep_card(id);

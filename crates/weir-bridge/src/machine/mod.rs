@@ -125,7 +125,7 @@ enum PartOperation {
 }
 
 /// When a chat may be written to again.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Pace {
     not_before: i64,
     next_edit: i64,
@@ -148,6 +148,8 @@ pub struct Bridge {
     operations: HashMap<u64, Target>,
     last_id: u64,
     now: i64,
+    /// No chat is edited before this time.
+    first_edit: i64,
     changes: BTreeMap<(Kind, String), Change>,
     actions: Vec<Action>,
 }
@@ -170,6 +172,7 @@ impl Bridge {
             operations: HashMap::new(),
             last_id: 0,
             now: 0,
+            first_edit: 0,
             changes: BTreeMap::new(),
             actions: Vec::new(),
         }
@@ -273,10 +276,12 @@ impl Bridge {
     }
 
     fn pace(&mut self, place: &Place) -> &mut Pace {
-        self.paces.entry((place.channel.clone(), place.chat.clone())).or_default()
+        let fresh = Pace { not_before: 0, next_edit: self.first_edit };
+        self.paces.entry((place.channel.clone(), place.chat.clone())).or_insert(fresh)
     }
 
     fn pace_of(&self, place: &Place) -> Pace {
-        self.paces.get(&(place.channel.clone(), place.chat.clone())).copied().unwrap_or_default()
+        let fresh = Pace { not_before: 0, next_edit: self.first_edit };
+        self.paces.get(&(place.channel.clone(), place.chat.clone())).copied().unwrap_or(fresh)
     }
 }

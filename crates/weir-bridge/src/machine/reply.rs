@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::channel::Capabilities;
 use crate::markup::split;
 
-use super::records::ReplyRecord;
+use super::records::{PartRecord, ReplyRecord};
 use super::words;
 
 /// A reply.
@@ -19,6 +19,8 @@ pub(super) struct Reply {
     delay: Option<String>,
     /// What each part shows, as far as is known.
     pub(super) shown: Vec<Option<u64>>,
+    /// What each part was first posted with: a channel that recognises a post keeps that.
+    pub(super) posted: Vec<Option<u64>>,
     pub(super) in_flight: bool,
     pub(super) failures: u32,
     pub(super) not_before: i64,
@@ -35,8 +37,11 @@ pub(super) struct Reply {
 impl Reply {
     pub(super) fn new(record: ReplyRecord) -> Self {
         let shown = vec![None; record.parts.len()];
+        // Parts that are kept were posted before a restart, with what is not known.
+        let posted = vec![Some(0); record.parts.len()];
         Self {
             record,
+            posted,
             blocks: BTreeMap::new(),
             tools: Vec::new(),
             delay: None,
@@ -48,6 +53,18 @@ impl Reply {
             undeliverable: None,
             interrupting: false,
             dirty: true,
+        }
+    }
+
+    /// Makes room for a part, and says that it is posted with this.
+    pub(super) fn post(&mut self, index: usize, shown: u64) {
+        while self.record.parts.len() <= index {
+            self.record.parts.push(PartRecord::default());
+            self.shown.push(None);
+            self.posted.push(None);
+        }
+        if let Some(posted) = self.posted.get_mut(index) {
+            posted.get_or_insert(shown);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::channel::{Content, MessageRef, Operation, OperationError};
 
 use super::cards::{backoff, fingerprint, rendered};
-use super::records::{Kind, Outcome, PartRecord, put, remove};
+use super::records::{Kind, Outcome, put, remove};
 use super::reply::Reply;
 use super::{Action, Bridge, PartOperation, Target, words};
 
@@ -113,13 +113,10 @@ impl Bridge {
         let scope = key.to_owned();
         match step {
             Step::Post { index, content } => {
-                while reply.record.parts.len() <= index {
-                    reply.record.parts.push(PartRecord::default());
-                    reply.shown.push(None);
-                }
+                let shown = fingerprint(&content);
+                reply.post(index, shown);
                 let attempt = reply.record.parts.get(index).map_or(0, |part| part.attempt);
                 let reply_to = reply.record.reply_to.clone().filter(|_| index == 0);
-                let shown = fingerprint(&content);
                 self.keep_reply(key);
                 let operation =
                     Operation::Post { place, content, reply_to, key: format!("r{id}-{index}-{attempt}") };
@@ -169,8 +166,9 @@ impl Bridge {
                     PartOperation::Edit => {}
                     PartOperation::Delete => part.message = None,
                 }
+                let first = reply.posted.get(index).copied().flatten();
                 if let Some(known) = reply.shown.get_mut(index) {
-                    *known = Some(shown);
+                    *known = Some(shown).filter(|_| kind != PartOperation::Post || first == Some(shown));
                 }
                 match kind {
                     PartOperation::Edit => {
@@ -190,6 +188,9 @@ impl Bridge {
             }
             Err(OperationError::Gone(_)) => {
                 part.message = None;
+                if let Some(posted) = reply.posted.get_mut(index) {
+                    *posted = None;
+                }
                 if kind != PartOperation::Delete {
                     part.attempt += 1;
                     part.only_once = part.attempt > 1;

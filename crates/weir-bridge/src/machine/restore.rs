@@ -23,6 +23,9 @@ impl Bridge {
     ) -> (Self, Vec<Action>) {
         let mut bridge = Self::new(settings, channels);
         bridge.now = now;
+        // The last edit before the stop may have been a moment ago.
+        let slowest = bridge.channels.values().map(|channel| channel.edit_interval_ms).max();
+        bridge.first_edit = now + slowest.unwrap_or(0);
         let mut scopes: BTreeMap<String, ScopeRecord> = BTreeMap::new();
         let mut replies = Vec::new();
         for kept in kept {
@@ -139,6 +142,10 @@ impl Bridge {
         let open: Vec<u64> =
             self.cards.values().filter(|card| card.record.ask.is_some()).map(|card| card.record.id).collect();
         for id in open {
+            if let Some(card) = self.cards.get_mut(&id) {
+                // It may have been posted as a question.
+                card.posted = Some(0);
+            }
             self.close_card(id, words::RESTARTED);
         }
     }

@@ -56,6 +56,13 @@ impl Scope {
         self.reply.as_ref().is_some_and(|reply| reply.record.settled.is_none()) || !self.steered.is_empty()
     }
 
+    /// Whether a message can go into the turn that runs: it is of the conversation that is talked to, and nothing
+    /// waits before it.
+    pub(super) fn can_steer(&self) -> bool {
+        let same = self.reply.as_ref().is_none_or(|reply| reply.record.conversation == self.conversation_key());
+        self.is_running() && self.record.current != 0 && same && self.waiting.is_empty()
+    }
+
     /// Puts a message where the channel's order has it.
     pub(super) fn enqueue(&mut self, order: i64, id: InboxId) {
         let at = self.waiting.partition_point(|other| *other <= (order, id));
