@@ -1,7 +1,13 @@
 //! All changes of a session to files, file by file.
 
 use serde::{Deserialize, Serialize};
-use weir_transcript::FileChangeKind;
+use weir_store::ConversationId;
+use weir_transcript::{Change, FileChange, FileChangeKind};
+
+use crate::book::Book;
+use crate::core::Core;
+use crate::error::HostError;
+use crate::load::walk;
 
 /// What a session did to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,4 +24,38 @@ pub struct FileDiff {
     pub deletions: u32,
     /// The changes one after another, as unified diffs.
     pub unified: String,
+}
+
+/// Collects the changes from the whole log. Blocks.
+pub(crate) fn diff(core: &Core, id: &ConversationId) -> Result<Vec<FileDiff>, HostError> {
+    let mut book = Book::new(core.options.keep_entries);
+    let mut files: Vec<FileDiff> = Vec::new();
+    walk(&*core.options.store, id, 0, |event| {
+        book.replay_with(event, &mut |_, change| {
+            if let Change::FileChanged(change) = change {
+                add(&mut files, change);
+            }
+        });
+        Ok(true)
+    })?;
+    Ok(files)
+}
+
+fn add(files: &mut Vec<FileDiff>, change: &FileChange) {
+    let known = files.iter_mut().find(|file| file.path == change.path);
+    let Some(file) = known else {
+        return files.push(FileDiff {
+            path: change.path.clone(),
+            kind: change.kind,
+            additions: change.added,
+            deletions: change.removed,
+            unified: change.diff.clone(),
+        });
+    };
+    file.additions = file.additions.saturating_add(change.added);
+    file.deletions = file.deletions.saturating_add(change.removed);
+    if !file.unified.is_empty() && !file.unified.ends_with('\n') {
+        file.unified.push('\n');
+    }
+    file.unified.push_str(&change.diff);
 }

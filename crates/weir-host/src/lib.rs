@@ -15,28 +15,40 @@
 //!
 //! This crate speaks no HTTP and draws nothing.
 
+mod book;
+mod core;
 mod error;
+mod export;
+mod facts;
 mod files;
 mod frame;
+mod heard;
 mod host;
 mod hub;
 mod info;
+mod item;
+mod ledger;
+mod load;
 mod message;
 mod metrics;
 mod options;
+mod output;
+mod pages;
+mod past;
+mod recorder;
 mod replay;
 mod room;
+mod same;
 mod settings;
+mod transcript;
 mod viewer;
 mod watch;
+mod work;
 
 pub use error::HostError;
 pub use files::FileDiff;
 pub use frame::Frame;
-pub use host::{
-    Created, Export, ExportFormat, Host, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage,
-    TranscriptPage,
-};
+pub use host::Host;
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{
@@ -44,8 +56,11 @@ pub use message::{
 };
 pub use metrics::{Histogram, HostMetrics};
 pub use options::{HostOptions, Recipe};
+pub use pages::{
+    Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
+};
 pub use settings::{Actor, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};
 pub use weir_session::Decision;
-pub use weir_store::{ConversationId, Cursor, Hit};
+pub use weir_store::{ConversationId, Cursor, Hit, SearchQuery};

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use weir_transcript::{Delivery, Turn};
+use weir_transcript::{Delivery, HostEvent, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
 /// A message to send.
@@ -217,6 +217,9 @@ pub(crate) struct StoredMessage {
     pub(crate) by: String,
     #[serde(default)]
     pub(crate) mode: MessageMode,
+    /// Whether it is sent before those that wait.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) goes_first: bool,
     pub(crate) text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) images: Vec<Image>,
@@ -239,5 +242,14 @@ impl StoredMessage {
 
     pub(crate) fn size(&self) -> usize {
         self.text.len() + self.images.iter().map(|image| image.data.len()).sum::<usize>()
+    }
+}
+
+/// A message as the fold knows it.
+pub(crate) fn queued(message: &StoredMessage) -> HostEvent {
+    HostEvent::MessageQueued {
+        message: message.message_id.clone(),
+        text: message.text.clone(),
+        images: u32::try_from(message.images.len()).unwrap_or(u32::MAX),
     }
 }

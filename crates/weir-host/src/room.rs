@@ -1,5 +1,377 @@
-//! A session in memory.
+//! A session in memory: the book, who watches it, and the process that it may have.
+//!
+//! Its log is folded here after the store has taken it, in the store's order, by one task. So the book never knows
+//! more than the log, and a viewer never sees a number that a kill could take back.
 
-/// Counts a viewer as long as it is held.
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+use weir_session::Pooled;
+use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, Cursor, now};
+
+use crate::book::Book;
+use crate::core::{Core, Lease};
+use crate::error::HostError;
+use crate::facts;
+use crate::frame::Frame;
+use crate::heard::{Heard, Watched};
+use crate::info::SessionInfo;
+use crate::load;
+use crate::metrics::count;
+use crate::recorder::{Batch, Done, Recorder};
+use crate::settings::KeptSettings;
+use crate::viewer::{Bye, Offered, Outlet};
+use crate::watch::Format;
+
+/// A session in memory.
 #[derive(Debug)]
-pub(crate) struct ViewerGuard;
+pub(crate) struct Room {
+    pub(crate) id: ConversationId,
+    pub(crate) core: Arc<Core>,
+    pub(crate) recorder: Arc<Recorder>,
+    /// How many hold a [`Lease`].
+    pub(crate) leases: AtomicUsize,
+    state: Mutex<State>,
+    /// Counts what was shown, for those who wait for something to come true.
+    shown: watch::Sender<u64>,
+}
+
+/// What changes.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) book: Book,
+    /// What the store knows, as last told to it.
+    pub(crate) row: Conversation,
+    pub(crate) kept: KeptSettings,
+    /// The process, or what is left of it.
+    pub(crate) session: Option<Pooled>,
+    /// Whether the settings have changed since that was made.
+    pub(crate) is_stale: bool,
+    /// Whether somebody gives messages to the process or lets go of it; nobody else may.
+    pub(crate) is_working: bool,
+    /// How many are stopping it.
+    pub(crate) stopping: usize,
+    viewers: Vec<Viewer>,
+    info: Arc<SessionInfo>,
+    told_messages: u64,
+    /// Why the log cannot be used any more.
+    pub(crate) failed: Option<HostError>,
+}
+
+#[derive(Debug)]
+struct Viewer {
+    format: Format,
+    outlet: Outlet,
+}
+
+impl Room {
+    /// Brings a session into memory. What its log leaves open is closed: no process can be left of it.
+    pub(crate) async fn load(core: Arc<Core>, id: ConversationId) -> Result<Arc<Self>, HostError> {
+        let store = Arc::clone(&core.options.store);
+        let (conversation, keep) = (id.clone(), core.options.keep_entries);
+        let loading = tokio::task::spawn_blocking(move || load::load(&*store, &conversation, keep));
+        let (row, mut book) = loading.await.map_err(|error| HostError::Failed(error.to_string()))??;
+        let closing = book.closing();
+        if !closing.is_empty() {
+            let at = now();
+            let events = closing.iter().filter_map(|item| item.to_event(at, None)).collect();
+            let appended = core.options.store.append(Append::new(id.clone(), events)).await?;
+            let mut heard = Heard::default();
+            for (item, placed) in closing.iter().zip(&appended.placed) {
+                book.apply(at, Some(placed.seq), item, &mut heard);
+            }
+        }
+        book.take_ended();
+        let (recorder, batches) = Recorder::new(Arc::clone(&core.options.store), id.clone());
+        let kept = crate::info::kept(&row);
+        let mut state = State {
+            told_messages: book.ledger.revision(),
+            book,
+            info: Arc::new(SessionInfo::of(&row)),
+            row,
+            kept,
+            session: None,
+            is_stale: false,
+            is_working: false,
+            stopping: 0,
+            viewers: Vec::new(),
+            failed: None,
+        };
+        if let Some(update) = facts::update(&mut state) {
+            core.options.store.update(id.clone(), update).await?;
+        }
+        state.info = Arc::new(facts::info(&state));
+        let room = Arc::new(Self {
+            id,
+            core,
+            recorder: Arc::new(recorder),
+            leases: AtomicUsize::new(0),
+            state: Mutex::new(state),
+            shown: watch::Sender::new(0),
+        });
+        tokio::spawn(show(Arc::downgrade(&room), batches));
+        Ok(room)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole between any two statements that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing is lost by letting go of it.
+    pub(crate) fn is_unused(&self) -> bool {
+        let mut state = self.lock();
+        state.viewers.retain(|viewer| !viewer.outlet.is_gone());
+        let is_idle = state.session.is_none() && !state.is_working && state.stopping == 0;
+        is_idle && state.viewers.is_empty() && !state.book.ledger.has_next() && !self.recorder.is_busy()
+    }
+
+    /// Waits until something comes true of the state.
+    pub(crate) async fn until<T>(
+        &self,
+        mut condition: impl FnMut(&mut State) -> Option<T>,
+    ) -> Result<T, HostError> {
+        let mut shown = self.shown.subscribe();
+        loop {
+            {
+                let mut state = self.lock();
+                if let Some(value) = condition(&mut state) {
+                    return Ok(value);
+                }
+                if let Some(error) = &state.failed {
+                    return Err(error.clone());
+                }
+            }
+            if shown.changed().await.is_err() {
+                return Err(crate::recorder::gone());
+            }
+        }
+    }
+
+    /// Tells those who wait that the state has changed.
+    pub(crate) fn changed(&self) {
+        self.shown.send_modify(|count| *count += 1);
+    }
+
+    /// The session at a glance.
+    pub(crate) fn info(&self) -> Arc<SessionInfo> {
+        let state = self.lock();
+        Arc::new(facts::info(&state))
+    }
+
+    /// How many watch.
+    pub(crate) fn viewers(&self) -> usize {
+        self.lock().viewers.iter().filter(|viewer| !viewer.outlet.is_gone()).count()
+    }
+
+    /// Shows what has changed beside the log: the settings, what is being done.
+    pub(crate) fn refresh(&self) {
+        let mut state = self.lock();
+        self.tell_facts(&mut state);
+        drop(state);
+        self.changed();
+    }
+
+    /// Lets somebody watch. What they are told begins after what the book has now.
+    pub(crate) fn join(&self, state: &mut State, format: Format, outlet: Outlet) -> Result<(), HostError> {
+        if let Some(error) = &state.failed {
+            return Err(error.clone());
+        }
+        state.viewers.retain(|viewer| !viewer.outlet.is_gone());
+        let most = self.core.options.most_viewers;
+        if state.viewers.len() >= most {
+            return Err(HostError::TooManyViewers { most });
+        }
+        state.viewers.push(Viewer { format, outlet });
+        Ok(())
+    }
+
+    /// The snapshot for those who watch the view.
+    pub(crate) fn snapshot(&self, state: &State) -> Frame {
+        let messages: Vec<_> = state.book.ledger.queued().map(|record| record.info()).collect();
+        let seq = state.book.newest();
+        let cursor = Cursor { epoch: self.core.options.store.epoch().to_owned(), seq };
+        let data = json!({
+            "seq": seq,
+            "session": facts::info(state),
+            "messages": messages,
+            "view": state.book.view(),
+        });
+        Frame::json("snapshot", Some(cursor), &data)
+    }
+
+    /// Ends all watches.
+    pub(crate) fn say_bye(&self, reason: Bye) {
+        let mut state = self.lock();
+        for viewer in std::mem::take(&mut state.viewers) {
+            viewer.outlet.end(reason);
+        }
+    }
+
+    /// Takes what the store has taken. Tells whether the session may be let go of.
+    fn show(&self, batch: &mut Batch, placed: Option<weir_store::Appended>) {
+        let mut state = self.lock();
+        let mut watched = Watched::default();
+        for viewer in &state.viewers {
+            watched.add(viewer.format);
+        }
+        let mut heard = Heard::new(watched);
+        let mut places = placed.iter().flat_map(|appended| &appended.placed);
+        let mut done = Done { seq: state.book.newest(), new: true };
+        let (mut events, mut bytes, mut previews) = (0, 0, 0);
+        for (number, item) in batch.items.iter().enumerate() {
+            let place = if item.is_logged() { places.next() } else { None };
+            if let Some(place) = place.filter(|_| number == 0) {
+                done = Done { seq: place.seq, new: place.new };
+            }
+            if place.is_some_and(|place| !place.new) {
+                continue;
+            }
+            match place {
+                Some(_) => (events, bytes) = (events + 1, bytes + item.size() as u64),
+                None => previews += 1,
+            }
+            state.book.apply(batch.at, place.map(|place| place.seq), item, &mut heard);
+        }
+        let counters = &self.core.counters;
+        count(&counters.events, events);
+        count(&counters.event_bytes, bytes);
+        count(&counters.previews, previews);
+        if events > 0 {
+            counters.appends.record(batch.sent.elapsed().as_secs_f64());
+        }
+        state.row.updated_at = state.row.updated_at.max(batch.at);
+        facts::count_turns(&state.book.take_ended(), counters);
+        self.offer(&mut state, heard);
+        self.tell_facts(&mut state);
+        drop(state);
+        if let Some(sender) = batch.done.take() {
+            // Whoever asked may have gone.
+            let _ = sender.send(Ok(done));
+        }
+    }
+
+    /// Passes on what viewers are told.
+    fn offer(&self, state: &mut State, mut heard: Heard) {
+        if state.viewers.is_empty() {
+            return;
+        }
+        let (epoch, newest) = (self.core.options.store.epoch(), state.book.newest());
+        for format in [Format::View, Format::Agent, Format::Classic, Format::Raw] {
+            if state.viewers.iter().all(|viewer| viewer.format != format) {
+                continue;
+            }
+            let frames = if format == Format::View && heard.is_replaced {
+                vec![self.snapshot(state)]
+            } else {
+                heard.frames(format, epoch, newest)
+            };
+            self.offer_frames(state, format, &frames);
+        }
+    }
+
+    fn offer_frames(&self, state: &mut State, format: Format, frames: &[Frame]) {
+        if frames.is_empty() {
+            return;
+        }
+        state.viewers.retain(|viewer| {
+            if viewer.format != format {
+                return true;
+            }
+            let offered = viewer.outlet.offer(frames);
+            if offered == Offered::Lagged {
+                count(&self.core.counters.lagged, 1);
+            }
+            offered == Offered::Taken
+        });
+    }
+
+    /// Tells the store, the viewers and those who watch all sessions what is new about this one.
+    fn tell_facts(&self, state: &mut State) {
+        if let Some(update) = facts::update(state) {
+            // A write that was sent is done without anybody waiting for it. If it fails, so does the next event.
+            drop(self.core.options.store.update(self.id.clone(), update));
+        }
+        let info = facts::info(state);
+        if !facts::is_same(&info, &state.info) {
+            state.info = Arc::new(info);
+            self.core.hub.tell(&state.info);
+            let frame = Frame::json("session", None, &*state.info);
+            self.offer_frames(state, Format::View, &[frame]);
+        }
+        let revision = state.book.ledger.revision();
+        if revision != state.told_messages {
+            state.told_messages = revision;
+            let messages: Vec<_> = state.book.ledger.queued().map(|record| record.info()).collect();
+            let frame = Frame::json("messages", None, &json!({"messages": messages}));
+            self.offer_frames(state, Format::View, &[frame]);
+        }
+    }
+
+    /// The log does not work: the session ends here, and begins again from what the log has.
+    fn fail(self: &Arc<Self>, error: &HostError) {
+        let session = {
+            let mut state = self.lock();
+            if state.failed.is_some() {
+                return;
+            }
+            state.failed = Some(error.clone());
+            state.session.take()
+        };
+        self.say_bye(Bye::Failed);
+        self.core.forget(self);
+        self.changed();
+        if let Some(session) = session {
+            let core = Arc::clone(&self.core);
+            // No agent works on what nobody writes down.
+            tokio::spawn(async move { core.pool.remove(session.key()).await });
+        }
+    }
+
+    /// Writes facts of the session into the store together with something that happened.
+    pub(crate) fn status_update(status: crate::info::SessionStatus) -> ConversationUpdate {
+        ConversationUpdate { at: Some(now()), status: Some(status.as_str().to_owned()), ..Default::default() }
+    }
+}
+
+/// Shows what the store has taken, in order, until the session is let go of.
+async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
+    while let Some(mut batch) = batches.recv().await {
+        let reply = match batch.reply.take() {
+            Some(reply) => reply.await.map(Some),
+            None => Ok(None),
+        };
+        let Some(room) = room.upgrade() else { return };
+        match reply {
+            Ok(placed) => {
+                room.show(&mut batch, placed);
+                room.recorder.shown(&batch);
+                room.changed();
+                // Also lets go of the session, if that was the last thing to do.
+                Lease::of(&room).kick();
+            }
+            Err(error) => {
+                let error = HostError::from(error);
+                room.fail(&error);
+                if let Some(sender) = batch.done.take() {
+                    let _ = sender.send(Err(error));
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// A viewer, which is missed when it goes.
+#[derive(Debug)]
+pub(crate) struct ViewerGuard {
+    _lease: Lease,
+}
+
+impl ViewerGuard {
+    pub(crate) fn new(lease: Lease) -> Self {
+        Self { _lease: lease }
+    }
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior};
-use weir_store::Cursor;
+use weir_store::{Cursor, Resume};
 
 use crate::frame::Frame;
 use crate::room::ViewerGuard;
@@ -73,8 +73,13 @@ impl Watch {
         if self.is_over {
             return None;
         }
-        if let Some(frame) = self.opening.next().await {
-            return Some(frame);
+        match self.opening.next().await {
+            Ok(Some(frame)) => return Some(frame),
+            Ok(None) => {}
+            Err(_) => {
+                self.is_over = true;
+                return Some(bye(Bye::Failed));
+            }
         }
         let taken = match &mut self.heartbeat {
             None => self.inlet.next().await,
@@ -102,6 +107,21 @@ pub(crate) fn ticking(every: Option<Duration>) -> Option<tokio::time::Interval> 
     let mut interval = tokio::time::interval_at(Instant::now() + every, every);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     Some(interval)
+}
+
+/// The greeting. `resume` tells whether the viewer's cursor was of use.
+pub(crate) fn hello(resume: Resume, epoch: &str, seq: u64, heartbeat: Option<Duration>) -> Frame {
+    let resume = match resume {
+        Resume::Fresh => "fresh",
+        Resume::After(_) => "ok",
+        Resume::Gap => "gap",
+    };
+    let heartbeat = heartbeat.map(|every| u64::try_from(every.as_millis()).unwrap_or(u64::MAX));
+    Frame::json(
+        "hello",
+        None,
+        &json!({"resume": resume, "epoch": epoch, "seq": seq, "heartbeat_ms": heartbeat}),
+    )
 }
 
 fn heartbeat() -> Frame {

@@ -30,6 +30,6 @@ pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen,
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::Observer;
 pub use options::{Conversation, SessionOptions};
-pub use pool::{Fingerprint, Pool, PoolError, PoolOptions, Pooled};
+pub use pool::{Fingerprint, Pool, PoolError, PoolOptions, Pooled, Reservation};
 pub use query::{Query, query};
 pub use session::{Message, Sent, Session};

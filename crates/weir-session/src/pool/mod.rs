@@ -303,8 +303,9 @@ fn resident((key, entry): (&String, &Entry)) -> Resident {
     }
 }
 
-/// Room for a process that is about to be started.
-struct Reservation {
+/// Room for a process that is about to be started. Dropping it gives the room back.
+#[derive(Debug)]
+pub struct Reservation {
     pool: Pool,
 }
 
@@ -332,8 +333,23 @@ impl Pooled {
     }
 
     async fn send_as(&self, message: Message, mode: SendMode) -> Result<Sent, PoolError> {
+        let reservation = self.reserve().await?;
+        Ok(self.send_reserved(reservation, message, mode).await?)
+    }
+
+    /// Makes room for a process, for whoever has something to do between that and the message.
+    pub async fn reserve(&self) -> Result<Reservation, PoolError> {
         self.recycle().await;
-        let reservation = self.pool.admit(&self.key).await?;
+        self.pool.admit(&self.key).await
+    }
+
+    /// Sends a message for whose process there is room.
+    pub async fn send_reserved(
+        &self,
+        reservation: Reservation,
+        message: impl Into<Message>,
+        mode: SendMode,
+    ) -> Result<Sent, SessionError> {
         {
             let mut state = self.pool.lock();
             state.touches += 1;
@@ -342,7 +358,7 @@ impl Pooled {
         let sent = self.session.send_as(message, mode).await;
         // From here on the process itself is counted.
         drop(reservation);
-        Ok(sent?)
+        sent
     }
 
     /// Replaces a process that has done enough.

@@ -12,7 +12,7 @@ use super::{Fold, Sink};
 use crate::view::{Agent, AgentProgress, AgentState, Change, EntryId, ToolState};
 
 /// Which tool call a task of the CLI belongs to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Agents {
     pub(super) by_task: HashMap<TaskId, ToolUseId>,
 }

@@ -8,7 +8,7 @@ use weir_wire::{ModelUsage, ResultMessage, Text};
 use crate::view::{Cost, ModelCost};
 
 /// The totals as last reported.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Costs {
     last: Option<Totals>,
     /// Whether the last totals are those of an earlier process.
@@ -22,7 +22,7 @@ struct Totals {
 }
 
 /// What a turn cost.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Charge {
     /// None where the CLI did not say.
     pub(super) usd: Option<f64>,

@@ -10,7 +10,7 @@ use super::{Fold, Sink};
 use crate::view::{Change, Delivery, Entry, EntryBody, EntryId, UserEntry, UserSource};
 
 /// The messages that we know of.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Messages {
     /// Set once the host told of a message: from then on, a turn without one is a turn that nobody asked for.
     pub(super) known_from_host: bool,

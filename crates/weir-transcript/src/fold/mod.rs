@@ -63,7 +63,7 @@ pub type Sink<'s> = dyn FnMut(&View, &Change<'_>) + 's;
 /// assert!(changes > 0);
 /// assert!(matches!(&fold.view().entries[0].body, EntryBody::Text(text) if text.text == "Hello"));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Fold {
     options: FoldOptions,
     view: View,

@@ -17,19 +17,19 @@ use crate::view::{
 const MOST_STREAMS: usize = 64;
 
 /// The message that each agent is writing, or wrote last.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Streams {
     open: Vec<Stream>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Stream {
     parent: Option<ToolUseId>,
     pub(super) message: Option<ApiMessageId>,
     pub(super) blocks: Vec<StreamedBlock>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct StreamedBlock {
     pub(super) index: u64,
     pub(super) entry: EntryId,

@@ -16,7 +16,7 @@ use crate::view::{
 const MOST_OPEN: usize = 64;
 
 /// The turns that have not ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Turns {
     open: Vec<OpenTurn>,
     /// Tool calls that failed since the model last spoke: an interrupt may turn out to be why.
@@ -25,7 +25,7 @@ pub(super) struct Turns {
     interrupt_next: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct OpenTurn {
     id: TurnId,
     interrupted: bool,

@@ -1,0 +1,385 @@
+//! A session as it stands, made from its log and from what is live. Pure: events go in, what viewers are told comes out.
+//!
+//! There are two folds. The durable one has what the log has, so a session that is opened again looks the same. While
+//! a turn runs and previews come, a copy of it takes those as well, and that is what viewers see. When the turn has
+//! ended the copy is dropped: what it previewed has come whole. If both still differ (a preview that never came
+//! whole, entries that came in another order), viewers get the durable view.
+
+use std::sync::Arc;
+
+use weir_store::Event;
+use weir_transcript::{
+    Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Sink, Status, Turn,
+    TurnState, View,
+};
+use weir_wire::{Body, Decoder, Line, MessageId};
+
+use crate::heard::{Heard, Vocabularies};
+use crate::info::{SessionStatus, WaitingFor};
+use crate::item::{Item, Note};
+use crate::ledger::Ledger;
+use crate::message::{Failure, MessageState, queued};
+use crate::same::is_same;
+
+/// What a [`Note::Control`] says when somebody stopped the session.
+pub(crate) const STOP: &str = "stop";
+
+/// A session as it stands.
+#[derive(Debug)]
+pub(crate) struct Book {
+    durable: Fold,
+    /// With previews, while there are some.
+    live: Option<Box<Fold>>,
+    decoder: Decoder,
+    vocabularies: Vocabularies,
+    pub(crate) ledger: Ledger,
+    newest: u64,
+    has_process: bool,
+    /// The host was restarted while there was something to do, and nobody has let it go on since. Tells whether a turn
+    /// was running.
+    restarted: Option<bool>,
+    failure: Option<Failure>,
+    /// Somebody stopped it: whatever its last turn came to is no failure.
+    is_stopped: bool,
+    /// Turns that have ended since somebody last asked.
+    ended: Vec<Turn>,
+}
+
+impl Book {
+    /// An empty one that keeps so many entries; the rest is in the log.
+    pub(crate) fn new(keep_entries: usize) -> Self {
+        Self::with(FoldOptions { keep_entries: Some(keep_entries), ..FoldOptions::default() })
+    }
+
+    /// One that keeps everything, for somebody who writes it all out.
+    pub(crate) fn unbounded() -> Self {
+        Self::with(FoldOptions { keep_entries: None, ..FoldOptions::default() })
+    }
+
+    fn with(options: FoldOptions) -> Self {
+        Self {
+            durable: Fold::new(options),
+            live: None,
+            decoder: Decoder::new(),
+            vocabularies: Vocabularies::default(),
+            ledger: Ledger::default(),
+            newest: 0,
+            has_process: false,
+            restarted: None,
+            failure: None,
+            is_stopped: false,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Takes an event of the log.
+    pub(crate) fn replay(&mut self, event: Event, heard: &mut Heard) {
+        let (seq, at) = (event.seq, event.at);
+        match Item::of(event) {
+            Some(item) => self.apply(at, Some(seq), &item, heard),
+            None => self.newest = seq,
+        }
+    }
+
+    /// Takes an event of the log, for somebody who wants the changes themselves.
+    pub(crate) fn replay_with(&mut self, event: Event, sink: &mut Sink<'_>) {
+        let Event { seq, at, .. } = event;
+        self.newest = seq;
+        self.durable.set_time(at);
+        match Item::of(event) {
+            Some(Item::Line(raw)) => self.durable.line(&self.decoder.decode(&raw), sink),
+            Some(Item::Host(event)) => self.durable.host(&event, sink),
+            Some(Item::Message(message)) => self.durable.host(&queued(&message), sink),
+            Some(Item::Oversize(line)) => {
+                let raw = line.head.as_bytes();
+                self.durable.line(&Line { raw, body: Body::Oversize { length: line.length } }, sink);
+            }
+            _ => {}
+        }
+    }
+
+    /// Somebody lets it go on; the log will say so in a moment.
+    pub(crate) fn resuming(&mut self) {
+        self.restarted = None;
+    }
+
+    /// Takes what happened; `seq` is its number in the log.
+    pub(crate) fn apply(&mut self, at: i64, seq: Option<u64>, item: &Item, heard: &mut Heard) {
+        self.set_time(at);
+        if let Some(seq) = seq {
+            self.newest = seq;
+            heard.logged(seq);
+        }
+        match item {
+            Item::Line(raw) => {
+                heard.line(raw, seq);
+                let mut decoder = std::mem::take(&mut self.decoder);
+                let line = decoder.decode(raw);
+                self.line(&line, seq, heard);
+                self.decoder = decoder;
+            }
+            Item::Preview(raw) => {
+                heard.line(raw, None);
+                let mut decoder = std::mem::take(&mut self.decoder);
+                let line = decoder.decode(raw);
+                self.preview(at, &line, heard);
+                self.decoder = decoder;
+            }
+            Item::Oversize(line) => {
+                let raw = line.head.as_bytes();
+                self.line(&Line { raw, body: Body::Oversize { length: line.length } }, seq, heard);
+            }
+            Item::Host(event) => self.host(event, seq, heard),
+            Item::Message(message) => {
+                self.restarted = None;
+                self.ledger.release();
+                self.ledger.accepted(message.clone(), self.newest, at);
+                self.host(&queued(message), seq, heard);
+            }
+            Item::Note(note) => self.note(note),
+            Item::Stderr(text) => heard.stderr(text),
+        }
+        self.settle(heard);
+    }
+
+    fn set_time(&mut self, at: i64) {
+        self.durable.set_time(at);
+        if let Some(live) = &mut self.live {
+            live.set_time(at);
+        }
+    }
+
+    fn line(&mut self, line: &Line<'_>, seq: Option<u64>, heard: &mut Heard) {
+        let Self { durable, live, vocabularies, ledger, ended, failure, .. } = self;
+        match live {
+            Some(live) => {
+                live.line(line, &mut |view, change| heard.change(vocabularies, view, change, seq));
+                durable.line(line, &mut |_, change| notice(change, ledger, ended, failure));
+            }
+            None => durable.line(line, &mut |view, change| {
+                notice(change, ledger, ended, failure);
+                heard.change(vocabularies, view, change, seq);
+            }),
+        }
+    }
+
+    fn host(&mut self, event: &HostEvent, seq: Option<u64>, heard: &mut Heard) {
+        match event {
+            HostEvent::ProcessStarted { .. } => self.has_process = true,
+            HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
+            _ => {}
+        }
+        let Self { durable, live, vocabularies, ledger, ended, failure, .. } = self;
+        match live {
+            Some(live) => {
+                live.host(event, &mut |view, change| heard.change(vocabularies, view, change, seq));
+                durable.host(event, &mut |_, change| notice(change, ledger, ended, failure));
+            }
+            None => durable.host(event, &mut |view, change| {
+                notice(change, ledger, ended, failure);
+                heard.change(vocabularies, view, change, seq);
+            }),
+        }
+    }
+
+    fn preview(&mut self, at: i64, line: &Line<'_>, heard: &mut Heard) {
+        let durable = &self.durable;
+        let live = self.live.get_or_insert_with(|| Box::new(durable.clone()));
+        live.set_time(at);
+        let vocabularies = &mut self.vocabularies;
+        live.line(line, &mut |view, change| heard.change(vocabularies, view, change, None));
+    }
+
+    fn note(&mut self, note: &Note) {
+        match note {
+            Note::HandedOver { message_id } => {
+                self.failure = None;
+                self.is_stopped = false;
+                self.ledger.handed_over(message_id);
+            }
+            Note::Restarted { turn } => {
+                self.restarted = Some(*turn || self.restarted == Some(true));
+                self.ledger.hold();
+            }
+            Note::Resumed { .. } => {
+                self.restarted = None;
+                self.ledger.release();
+            }
+            Note::Failed { message_id, failure } => {
+                if let Some(id) = message_id {
+                    self.ledger.failed(id, failure);
+                }
+                self.failure = Some(failure.clone());
+            }
+            Note::Control { action, .. } if action == STOP => {
+                self.is_stopped = true;
+                self.failure = None;
+            }
+            Note::Control { .. } => {}
+        }
+    }
+
+    /// Drops the previews once nothing runs.
+    fn settle(&mut self, heard: &mut Heard) {
+        let Some(live) = self.live.take_if(|live| !is_at_work(&live.view().status)) else { return };
+        if is_at_work(&self.durable.view().status) {
+            self.live = Some(live);
+        } else if !is_same(live.view(), self.durable.view()) {
+            heard.is_replaced = true;
+        }
+    }
+
+    /// The conversation as it stands, with previews.
+    pub(crate) fn view(&self) -> &View {
+        self.live.as_deref().unwrap_or(&self.durable).view()
+    }
+
+    /// The conversation as the log has it.
+    pub(crate) fn into_view(self) -> View {
+        self.durable.into_view()
+    }
+
+    /// The fold of the log, to go on from.
+    pub(crate) fn history(&self) -> &Fold {
+        &self.durable
+    }
+
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    pub(crate) fn has_process(&self) -> bool {
+        self.has_process
+    }
+
+    pub(crate) fn restarted(&self) -> Option<bool> {
+        self.restarted
+    }
+
+    pub(crate) fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// Turns that have ended since this was last asked.
+    pub(crate) fn take_ended(&mut self) -> Vec<Turn> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Tells what is being written at the moment, for somebody who has only seen the log.
+    pub(crate) fn tell_previews(&self, heard: &mut Heard) {
+        let Some(live) = &self.live else { return };
+        let logged = self.durable.view().entries.last().map_or(0, |entry| entry.id.0);
+        let mut vocabularies = Vocabularies::default();
+        for entry in live.view().entries.iter().filter(|entry| entry.id.0 > logged) {
+            let change = Change::EntryAdded(Arc::clone(entry));
+            heard.change(&mut vocabularies, live.view(), &change, None);
+        }
+    }
+
+    /// What a person has to answer.
+    pub(crate) fn waiting_for(&self) -> WaitingFor {
+        let mut waiting = WaitingFor::default();
+        for request in self.view().requests.iter().filter(|request| request.state == RequestState::Open) {
+            match request.kind {
+                RequestKind::Question { .. } => waiting.questions += 1,
+                _ => waiting.permissions += 1,
+            }
+        }
+        waiting
+    }
+
+    /// What the session is doing, as far as the log and the stream tell.
+    pub(crate) fn status(&self) -> SessionStatus {
+        let view = self.view();
+        match view.status {
+            Status::WaitingForPerson => return SessionStatus::Waiting,
+            Status::Running | Status::Compacting | Status::Background => return SessionStatus::Running,
+            _ => {}
+        }
+        if self.ledger.is_any_due() || self.ledger.is_any_in_flight() {
+            return SessionStatus::Starting;
+        }
+        if self.restarted.is_some() {
+            return SessionStatus::Interrupted;
+        }
+        if self.is_stopped {
+            return SessionStatus::Idle;
+        }
+        let last = view.turns.last().map(|turn| turn.state);
+        let has_failed = matches!(last, Some(TurnState::Failed | TurnState::Degraded | TurnState::Lost));
+        if self.failure.is_some() || has_failed { SessionStatus::Failed } else { SessionStatus::Idle }
+    }
+
+    /// What has to be written down when no process can be left although the log knows of one.
+    pub(crate) fn closing(&self) -> Vec<Item> {
+        let view = self.durable.view();
+        let turn = is_at_work(&view.status) && view.status != Status::Background;
+        let silent = self.ledger.handed_and_silent();
+        let is_over = !self.has_process && !turn && silent.is_empty();
+        let due = self.ledger.is_any_due();
+        if is_over && !due {
+            return Vec::new();
+        }
+        let mut items = Vec::new();
+        if !is_over {
+            let has_silent = !silent.is_empty();
+            items.extend(silent.into_iter().map(|message| Item::Host(HostEvent::MessageSent { message })));
+            items.push(Item::Host(HostEvent::Interrupted));
+            items.push(Item::Host(HostEvent::ProcessExited {
+                code: None,
+                signal: None,
+                stderr: "Weir was restarted, and the process with it.".to_owned(),
+            }));
+            if turn || has_silent || due {
+                items.push(Item::Note(Note::Restarted { turn: turn || has_silent }));
+            }
+        } else {
+            items.push(Item::Note(Note::Restarted { turn: false }));
+        }
+        items
+    }
+
+    /// What the main agent said in the turn that answers a message, and that turn.
+    pub(crate) fn answer_to(&self, message: &MessageId) -> (String, Option<Turn>) {
+        let view = self.durable.view();
+        let turn = view.turns.iter().rfind(|turn| turn.messages.contains(message));
+        (turn.map(|turn| text_of(view, turn)).unwrap_or_default(), turn.cloned())
+    }
+}
+
+fn is_at_work(status: &Status) -> bool {
+    matches!(status, Status::Running | Status::Compacting | Status::WaitingForPerson | Status::Background)
+}
+
+/// What the rest of the host wants to know of a change.
+fn notice(change: &Change<'_>, ledger: &mut Ledger, ended: &mut Vec<Turn>, failure: &mut Option<Failure>) {
+    match change {
+        Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
+            if let EntryBody::User(user) = &entry.body
+                && let Some(id) = &user.message
+            {
+                ledger.delivered(id, MessageState::of(user.delivery));
+            }
+        }
+        Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
+            if turn.state == TurnState::Succeeded {
+                *failure = None;
+            }
+            ended.push(Turn::clone(turn));
+        }
+        _ => {}
+    }
+}
+
+/// The result's text, or what the main agent said in the turn.
+fn text_of(view: &View, turn: &Turn) -> String {
+    if let Some(text) = turn.result.as_ref().and_then(|result| result.text.clone()) {
+        return text;
+    }
+    let said = view.entries.iter().filter(|entry| entry.turn == Some(turn.id) && entry.parent.is_none());
+    let said = said.filter_map(|entry| match &entry.body {
+        EntryBody::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    said.collect::<Vec<_>>().join("\n\n")
+}

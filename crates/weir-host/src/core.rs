@@ -1,0 +1,148 @@
+//! What all parts of a host share: its options, its pool, and the sessions that are in memory.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, OnceCell};
+use weir_process::Lock;
+use weir_session::Pool;
+use weir_store::ConversationId;
+
+use crate::error::HostError;
+use crate::hub::Hub;
+use crate::metrics::Counters;
+use crate::options::HostOptions;
+use crate::room::Room;
+
+/// A session that is in memory, or is being brought there.
+type Slot = Arc<OnceCell<Arc<Room>>>;
+
+/// What all parts of a host share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) options: HostOptions,
+    pub(crate) pool: Pool,
+    pub(crate) hub: Hub,
+    pub(crate) counters: Counters,
+    rooms: Mutex<HashMap<ConversationId, Slot>>,
+    /// Told when a process may have become free.
+    pub(crate) freed: Notify,
+    is_shutting_down: AtomicBool,
+    /// Keeps a second host out.
+    _lock: Option<Lock>,
+}
+
+impl Core {
+    pub(crate) fn new(options: HostOptions, lock: Option<Lock>) -> Self {
+        Self {
+            pool: Pool::new(options.pool.clone()),
+            options,
+            hub: Hub::default(),
+            counters: Counters::default(),
+            rooms: Mutex::default(),
+            freed: Notify::new(),
+            is_shutting_down: AtomicBool::new(false),
+            _lock: lock,
+        }
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, HashMap<ConversationId, Slot>> {
+        // No statement under the lock can panic half way.
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn shut_down(&self) {
+        self.is_shutting_down.store(true, Ordering::Release);
+        self.freed.notify_waiters();
+    }
+
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.is_shutting_down.load(Ordering::Acquire)
+    }
+
+    /// The session if it is in memory.
+    pub(crate) fn present(&self, id: &ConversationId) -> Option<Lease> {
+        let rooms = self.rooms();
+        Some(Lease::of(rooms.get(id)?.get()?))
+    }
+
+    /// All sessions that are in memory.
+    pub(crate) fn all_present(&self) -> Vec<Lease> {
+        let rooms = self.rooms();
+        rooms.values().filter_map(|slot| slot.get()).map(Lease::of).collect()
+    }
+
+    /// The session, which is brought into memory if it is not there.
+    pub(crate) async fn room(self: &Arc<Self>, id: &ConversationId) -> Result<Lease, HostError> {
+        loop {
+            let slot = Arc::clone(self.rooms().entry(id.clone()).or_default());
+            let loaded = slot.get_or_try_init(|| Room::load(Arc::clone(self), id.clone())).await;
+            let mut rooms = self.rooms();
+            let is_current = rooms.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot));
+            match loaded {
+                // Somebody may have let it go in between.
+                Ok(_) if !is_current => {}
+                Ok(room) => return Ok(Lease::of(room)),
+                Err(error) => {
+                    if is_current && slot.get().is_none() {
+                        rooms.remove(id);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Lets go of a session whatever it is doing: its log is gone or does not work.
+    pub(crate) fn forget(&self, room: &Room) {
+        let mut rooms = self.rooms();
+        if is_of(&rooms, room) {
+            rooms.remove(&room.id);
+        }
+    }
+}
+
+fn is_of(rooms: &HashMap<ConversationId, Slot>, room: &Room) -> bool {
+    rooms
+        .get(&room.id)
+        .and_then(|slot| slot.get())
+        .is_some_and(|known| std::ptr::eq(&raw const **known, room))
+}
+
+/// A session that stays in memory as long as this is held, and longer if it has something to do.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    room: Arc<Room>,
+}
+
+impl Lease {
+    pub(crate) fn of(room: &Arc<Room>) -> Self {
+        room.leases.fetch_add(1, Ordering::AcqRel);
+        Self { room: Arc::clone(room) }
+    }
+
+    pub(crate) fn another(&self) -> Self {
+        Self::of(&self.room)
+    }
+}
+
+impl Deref for Lease {
+    type Target = Arc<Room>;
+
+    fn deref(&self) -> &Arc<Room> {
+        &self.room
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Under the lock, because that is where others get theirs.
+        let mut rooms = self.room.core.rooms();
+        let is_last = self.room.leases.fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last && is_of(&rooms, &self.room) && self.room.is_unused() {
+            rooms.remove(&self.room.id);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Writes a session out in pieces, in a thread of its own, no faster than they are taken.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use weir_store::{ConversationId, Event};
+use weir_transcript::View;
+use weir_wire::RawJson;
+
+use crate::book::Book;
+use crate::core::Core;
+use crate::error::HostError;
+use crate::load::walk;
+use crate::pages::{Export, ExportFormat, LogEvent};
+
+/// Pieces have about this size.
+const PIECE: usize = 64 << 10;
+/// So many wait for whoever takes them.
+const WAITING: usize = 4;
+
+/// Begins to write.
+pub(crate) fn start(core: &Arc<Core>, id: ConversationId, format: ExportFormat, after: u64) -> Export {
+    let (sender, pieces) = mpsc::channel(WAITING);
+    let core = Arc::clone(core);
+    tokio::task::spawn_blocking(move || {
+        let mut writer = Writer { buffer: Vec::new(), sender };
+        let written = match format {
+            ExportFormat::Ndjson => log(&core, &id, after, &mut writer),
+            ExportFormat::Html | ExportFormat::Markdown => document(&core, &id, format, &mut writer),
+        };
+        match written {
+            Ok(()) => writer.flush(),
+            Err(error) => writer.fail(error),
+        }
+    });
+    Export { format, pieces }
+}
+
+/// Collects pieces and passes them on.
+struct Writer {
+    buffer: Vec<u8>,
+    sender: mpsc::Sender<Result<Bytes, HostError>>,
+}
+
+impl Writer {
+    /// Whether somebody still wants it.
+    fn put(&mut self, bytes: &[u8]) -> bool {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= PIECE {
+            self.flush();
+        }
+        !self.sender.is_closed()
+    }
+
+    fn flush(&mut self) {
+        if !self.buffer.is_empty() {
+            // Nobody may want it any more.
+            let _ = self.sender.blocking_send(Ok(std::mem::take(&mut self.buffer).into()));
+        }
+    }
+
+    fn fail(self, error: HostError) {
+        let _ = self.sender.blocking_send(Err(error));
+    }
+}
+
+impl fmt::Write for Writer {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.put(text.as_bytes()) { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+fn log(core: &Core, id: &ConversationId, after: u64, writer: &mut Writer) -> Result<(), HostError> {
+    walk(&*core.options.store, id, after, |event| Ok(writer.put(&line(&event))))
+}
+
+/// An event in a line. What is JSON stays as it is, to the byte.
+fn line(event: &Event) -> Vec<u8> {
+    let Event { seq, at, kind, payload, .. } = event;
+    let kind = Value::from(kind.as_str());
+    let mut line = format!("{{\"seq\":{seq},\"at\":{at},\"kind\":{kind},\"payload\":").into_bytes();
+    let is_one_line =
+        std::str::from_utf8(payload).is_ok() && !payload.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+    match RawJson::parse(payload) {
+        Ok(_) if is_one_line => line.extend_from_slice(payload),
+        _ => line.extend_from_slice(Value::from(String::from_utf8_lossy(payload)).to_string().as_bytes()),
+    }
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+fn document(
+    core: &Core,
+    id: &ConversationId,
+    format: ExportFormat,
+    writer: &mut Writer,
+) -> Result<(), HostError> {
+    let view = whole_view(core, id)?;
+    // It fails only when nobody wants it any more.
+    let _ = match format {
+        ExportFormat::Html => weir_transcript::export::html(&view, writer),
+        _ => weir_transcript::export::markdown(&view, writer),
+    };
+    Ok(())
+}
+
+/// The whole conversation. It is as large as what is written, so it is not kept.
+fn whole_view(core: &Core, id: &ConversationId) -> Result<View, HostError> {
+    let mut book = Book::unbounded();
+    walk(&*core.options.store, id, 0, |event| {
+        book.replay_with(event, &mut |_, _| {});
+        Ok(true)
+    })?;
+    Ok(book.into_view())
+}
+
+impl LogEvent {
+    pub(crate) fn of(event: Event) -> Self {
+        let payload = serde_json::from_slice(&event.payload)
+            .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&event.payload)));
+        Self { seq: event.seq, at: event.at, kind: event.kind, payload }
+    }
+}

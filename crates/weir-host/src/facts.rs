@@ -1,0 +1,175 @@
+//! What is said about a session, made from its book and its settings.
+
+use weir_session::SessionError;
+use weir_store::ConversationUpdate;
+use weir_transcript::{Turn, TurnState};
+use weir_wire::MessageId;
+
+use crate::info::{SessionInfo, SessionStatus};
+use crate::message::{Failure, FailureKind, Finished, MessageState};
+use crate::metrics::{Counters, count};
+use crate::room::State;
+
+/// What the session has cost, without what it inherited.
+pub(crate) fn cost(state: &State) -> Option<f64> {
+    let spent = state.book.history().view().cost.usd?;
+    Some((spent - state.kept.inherited_usd.unwrap_or(0.0)).max(0.0))
+}
+
+/// The CLI's name for the conversation, once it has one of its own.
+pub(crate) fn cli_session(state: &State) -> Option<String> {
+    let id = state.book.history().view().session.id.as_ref()?;
+    Some(id.as_str().to_owned()).filter(|id| state.kept.fork_of.as_ref() != Some(id))
+}
+
+/// The session at a glance.
+pub(crate) fn info(state: &State) -> SessionInfo {
+    let (book, view) = (&state.book, state.book.view());
+    let status = if state.stopping > 0 { SessionStatus::Stopping } else { book.status() };
+    let stored = SessionInfo::of(&state.row);
+    let mode = view.session.permission_mode.clone().filter(|_| book.has_process());
+    SessionInfo {
+        name: stored.name.or_else(|| view.session.title.clone()),
+        model: stored.model.or_else(|| view.session.model.clone()),
+        permission_mode: mode.or_else(|| state.kept.permission_mode.clone()),
+        status,
+        waiting_for: book.waiting_for(),
+        has_process: book.has_process()
+            || status == SessionStatus::Starting && book.ledger.is_any_in_flight(),
+        queued: u32::try_from(book.ledger.queued().count()).unwrap_or(u32::MAX),
+        cost_usd: cost(state),
+        max_cost_usd: state.kept.max_cost_usd,
+        cli_session_id: cli_session(state),
+        newest_seq: book.newest(),
+        last_error: last_error(state, status),
+        ..stored
+    }
+}
+
+fn last_error(state: &State, status: SessionStatus) -> Option<String> {
+    if let Some(failure) = state.book.failure() {
+        return Some(failure.message.clone());
+    }
+    if status != SessionStatus::Failed {
+        return None;
+    }
+    state.book.history().view().turns.last().map(|turn| failure_of(turn).message)
+}
+
+/// Whether two glances show the same, but for what changes with every event.
+pub(crate) fn is_same(a: &SessionInfo, b: &SessionInfo) -> bool {
+    let b = SessionInfo { newest_seq: a.newest_seq, updated_at: a.updated_at, ..b.clone() };
+    *a == b
+}
+
+/// What the store has to be told. Notes that it was.
+pub(crate) fn update(state: &mut State) -> Option<ConversationUpdate> {
+    let info = info(state);
+    let mut update = ConversationUpdate::default();
+    if state.row.status != info.status.as_str() {
+        update.status = Some(info.status.as_str().to_owned());
+        state.row.status = info.status.as_str().to_owned();
+    }
+    if let Some(cost) = info.cost_usd.filter(|_| state.row.cost_usd != info.cost_usd) {
+        update.cost_usd = Some(cost);
+        state.row.cost_usd = Some(cost);
+    }
+    if let Some(session) = info.cli_session_id.filter(|id| state.row.cli_sessions.last() != Some(id)) {
+        state.row.cli_sessions.push(session.clone());
+        update.cli_session = Some(session);
+    }
+    let before = state.kept.clone();
+    state.kept.queued = info.queued;
+    state.kept.permissions = info.waiting_for.permissions;
+    state.kept.questions = info.waiting_for.questions;
+    state.kept.last_error = info.last_error;
+    let settings = serde_json::to_value(&state.kept).unwrap_or_default();
+    if before != state.kept || state.row.settings != settings {
+        state.row.settings = settings.clone();
+        update.settings = Some(settings);
+    }
+    if update.is_empty() {
+        return None;
+    }
+    update.at = Some(state.row.updated_at);
+    Some(update)
+}
+
+/// How a message came to its end.
+pub(crate) fn finished(state: &State, message: &MessageId) -> Option<Finished> {
+    let record = state.book.ledger.get(message)?;
+    let (text, turn) = state.book.answer_to(message);
+    Some(finish(message, record.state, record.failure.clone(), text, turn, cost(state)))
+}
+
+/// How a message came to its end, from its parts.
+pub(crate) fn finish(
+    message: &MessageId,
+    state: MessageState,
+    failure: Option<Failure>,
+    text: String,
+    turn: Option<Turn>,
+    total_cost_usd: Option<f64>,
+) -> Finished {
+    let of_turn = || turn.as_ref().filter(|turn| turn.state.is_error()).map(failure_of);
+    let of_state = || match state {
+        MessageState::Cancelled => Some(failure_with(FailureKind::Cancelled, "the message was taken back")),
+        MessageState::Indeterminate => {
+            Some(failure_with(FailureKind::Died, "the CLI ended before it said what became of the message"))
+        }
+        _ => None,
+    };
+    let error = failure.or_else(of_turn).or_else(of_state);
+    Finished { message_id: message.clone(), state, text, turn, total_cost_usd, error }
+}
+
+fn failure_with(kind: FailureKind, message: impl Into<String>) -> Failure {
+    Failure { kind, message: message.into() }
+}
+
+/// Why a turn that did not end well did not.
+fn failure_of(turn: &Turn) -> Failure {
+    let Some(result) = &turn.result else {
+        return match turn.state {
+            TurnState::Interrupted => {
+                failure_with(FailureKind::Restarted, "the turn was interrupted by a restart of Weir")
+            }
+            _ => failure_with(FailureKind::Died, "the CLI ended before the turn did"),
+        };
+    };
+    if turn.state == TurnState::Interrupted {
+        return failure_with(FailureKind::Interrupted, "the turn was interrupted");
+    }
+    let words = if result.errors.is_empty() {
+        result.text.clone().unwrap_or_default()
+    } else {
+        result.errors.join("; ")
+    };
+    let words = if words.is_empty() { format!("the turn failed ({})", result.subtype) } else { words };
+    failure_with(FailureKind::Error, words)
+}
+
+/// Why a session did not answer a message.
+pub(crate) fn failure_by(error: &SessionError) -> Failure {
+    let kind = match error {
+        SessionError::NotStarted(_) => FailureKind::NotStarted,
+        SessionError::Died { .. } => FailureKind::Died,
+        SessionError::TimedOut { .. } => FailureKind::TimedOut,
+        SessionError::BudgetExhausted { .. } => FailureKind::BudgetExhausted,
+        SessionError::Cancelled => FailureKind::Cancelled,
+        SessionError::Stopped => FailureKind::Stopped,
+        _ => FailureKind::Error,
+    };
+    failure_with(kind, error.to_string())
+}
+
+pub(crate) fn count_turns(ended: &[Turn], counters: &Counters) {
+    for turn in ended {
+        let counter = if turn.state.is_error() { &counters.turns_failed } else { &counters.turns_succeeded };
+        count(counter, 1);
+        counters.add_cost(turn.cost_usd.unwrap_or(0.0));
+        if let Some(duration) = turn.result.as_ref().and_then(|result| result.duration_ms) {
+            counters.turns.record(duration as f64 / 1000.0);
+        }
+    }
+}

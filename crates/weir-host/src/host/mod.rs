@@ -1,0 +1,126 @@
+//! The host: what programs use.
+
+mod opening;
+mod reading;
+mod sessions;
+mod talking;
+mod watching;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_store::ConversationId;
+
+use crate::core::Core;
+use crate::error::HostError;
+use crate::hub::WatchAll;
+use crate::info::SessionStatus;
+use crate::metrics::HostMetrics;
+use crate::options::HostOptions;
+use crate::viewer::Bye;
+
+/// Sessions that outlive their processes. Cloning it gives another handle to the same host.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use weir_host::{Actor, Host, HostOptions, NewMessage, NewSession};
+/// use weir_session::SessionOptions;
+/// use weir_store::{SqliteOptions, SqliteStore};
+///
+/// let store = SqliteStore::open("weir.db", &SqliteOptions::default())?;
+/// let host = Host::open(HostOptions::new(Arc::new(store), |_| SessionOptions::new()).root("/projects")).await?;
+/// let me = Actor::new("me");
+/// let session = host.create(NewSession::new("/projects/demo"), &me).await?.session;
+/// let id = session.id.parse()?;
+/// let accepted = host.send(&id, NewMessage::text("What is a weir?"), &me).await?;
+/// let answer = host.finished(&id, &accepted.message_id).await?;
+/// println!("{}", answer.text);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Host {
+    core: Arc<Core>,
+}
+
+impl Host {
+    /// The options that it was opened with.
+    pub fn options(&self) -> &HostOptions {
+        &self.core.options
+    }
+
+    /// Names the log. Cursors mean nothing in another one.
+    pub fn epoch(&self) -> &str {
+        self.core.options.store.epoch()
+    }
+
+    /// Watches all sessions. Subscribe first, then list.
+    pub fn watch_all(&self) -> WatchAll {
+        self.core.hub.watch()
+    }
+
+    /// Numbers about the host.
+    pub fn metrics(&self) -> HostMetrics {
+        let mut numbers = self.core.counters.numbers();
+        numbers.sessions = SessionStatus::ALL.map(|status| (status, 0)).into();
+        for room in self.core.all_present() {
+            let info = room.info();
+            numbers.viewers += room.viewers() as u64;
+            numbers.processes += u64::from(info.has_process);
+            if let Some((_, count)) = numbers.sessions.iter_mut().find(|(status, _)| *status == info.status) {
+                *count += 1;
+            }
+        }
+        numbers.most_processes = self.core.options.pool.most as u64;
+        numbers.spare_processes = self.core.pool.live_spares() as u64;
+        numbers.list_viewers = self.core.hub.watchers() as u64;
+        numbers
+    }
+
+    /// Whether it is being shut down.
+    pub fn is_shutting_down(&self) -> bool {
+        self.core.is_shutting_down()
+    }
+
+    /// Takes no more messages, lets running turns end until `patience` is over, ends all processes, and tells viewers.
+    /// Messages that wait are held for the next start.
+    pub async fn shut_down(&self, patience: Duration) {
+        self.core.shut_down();
+        self.core.pool.shut_down(patience).await;
+        let rooms = self.core.all_present();
+        for room in &rooms {
+            // What the processes wrote last is in the log before we go. A log that fails has told everybody.
+            let _ = room.recorder.recorded(Vec::new(), weir_store::ConversationUpdate::default()).await;
+            room.say_bye(Bye::Shutdown);
+        }
+        self.core.hub.close();
+    }
+
+    /// Does something to its end, also if whoever asked for it goes away.
+    async fn to_the_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, HostError>> + Send + 'static,
+    ) -> Result<T, HostError> {
+        tokio::spawn(work).await.map_err(|error| HostError::Failed(error.to_string()))?
+    }
+
+    /// Does something that blocks.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Core) -> Result<T, HostError> + Send + 'static,
+    ) -> Result<T, HostError> {
+        let core = Arc::clone(&self.core);
+        let work = tokio::task::spawn_blocking(move || work(&core));
+        work.await.map_err(|error| HostError::Failed(error.to_string()))?
+    }
+
+    fn check_open(&self) -> Result<(), HostError> {
+        if self.core.is_shutting_down() { Err(HostError::ShuttingDown) } else { Ok(()) }
+    }
+
+    async fn row(&self, id: &ConversationId) -> Result<weir_store::Conversation, HostError> {
+        let found = self.core.options.store.find(weir_store::Lookup::Id(id.clone())).await?;
+        found.ok_or_else(|| HostError::NotFound(id.clone()))
+    }
+}

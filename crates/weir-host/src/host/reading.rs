@@ -1,0 +1,94 @@
+//! Reading a session: its transcript page by page, its log, its changes to files, exports, search.
+
+use weir_store::{ConversationId, Hit, ReadQuery, SearchQuery};
+use weir_wire::ToolUseId;
+
+use super::Host;
+use crate::error::HostError;
+use crate::export;
+use crate::files::{self, FileDiff};
+use crate::output;
+use crate::pages::{Export, ExportFormat, LogEvent, LogPage, TranscriptPage};
+use crate::transcript;
+
+/// Most entries of a page.
+const MOST_ENTRIES: usize = 1000;
+
+impl Host {
+    /// Entries of the conversation, newest first, before this one.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    pub async fn transcript(
+        &self,
+        id: &ConversationId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<TranscriptPage, HostError> {
+        let limit = limit.clamp(1, MOST_ENTRIES);
+        if let Some(room) = self.core.present(id)
+            && let Some(page) = transcript::from_memory(&room.lock(), before, limit)
+        {
+            return Ok(page);
+        }
+        self.row(id).await?;
+        let id = id.clone();
+        self.blocking(move |core| transcript::from_log(core, &id, before, limit)).await
+    }
+
+    /// A part of the log, oldest first, after this event. Ask again after the last one while there are more.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    pub async fn log(&self, id: &ConversationId, after: u64) -> Result<LogPage, HostError> {
+        let page = self.core.options.store.read(ReadQuery::after(id.clone(), after)).await?;
+        let events = page.events.into_iter().map(LogEvent::of).collect();
+        Ok(LogPage { events, newest: page.newest, more: page.more })
+    }
+
+    /// The log after this event, an event a line.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn log_lines(&self, id: &ConversationId, after: u64) -> Result<Export, HostError> {
+        self.row(id).await?;
+        Ok(export::start(&self.core, id.clone(), ExportFormat::Ndjson, after))
+    }
+
+    /// All changes of the session to files.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be read.
+    pub async fn diff(&self, id: &ConversationId) -> Result<Vec<FileDiff>, HostError> {
+        self.row(id).await?;
+        let id = id.clone();
+        self.blocking(move |core| files::diff(core, &id)).await
+    }
+
+    /// The whole output of a tool call, of which the view keeps the beginning and the end.
+    ///
+    /// # Errors
+    /// If there is no such session, or no such call in it.
+    pub async fn tool_output(&self, id: &ConversationId, tool: &ToolUseId) -> Result<String, HostError> {
+        self.row(id).await?;
+        let (id, tool) = (id.clone(), tool.clone());
+        self.blocking(move |core| output::tool_output(core, &id, &tool)).await
+    }
+
+    /// Writes a session out, piece by piece.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn export(&self, id: &ConversationId, format: ExportFormat) -> Result<Export, HostError> {
+        self.row(id).await?;
+        Ok(export::start(&self.core, id.clone(), format, 0))
+    }
+
+    /// Searches what was said in all sessions, the best first.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub async fn search(&self, query: SearchQuery) -> Result<Vec<Hit>, HostError> {
+        Ok(self.core.options.store.search(query).await?)
+    }
+}

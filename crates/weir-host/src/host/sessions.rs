@@ -1,0 +1,338 @@
+//! Sessions as such: creating, listing, naming, putting away, deleting, forking.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weir_store::{
+    Append, Archived, Conversation, ConversationId, ConversationUpdate, ListOrder, ListQuery, Lookup,
+    NewConversation, NewEvent, Parent, Store, now,
+};
+use weir_transcript::HostEvent;
+use weir_wire::Decoder;
+
+use super::Host;
+use super::opening::{FORKING, resolved};
+use crate::book::Book;
+use crate::core::{Core, Lease};
+use crate::error::HostError;
+use crate::heard::Heard;
+use crate::info::{SessionInfo, SessionStatus, kept};
+use crate::item::{Item, search_text};
+use crate::load::walk;
+use crate::pages::{Created, ListSessions, SessionPage};
+use crate::settings::{Actor, KeptSettings, NewSession};
+use crate::viewer::Bye;
+use crate::work;
+
+/// Most sessions of a page.
+const MOST_LISTED: usize = 500;
+/// Events are copied so many at a time.
+const COPIED: usize = 500;
+
+impl Host {
+    /// Creates a session, or gives the one that has the key.
+    ///
+    /// # Errors
+    /// If the folder does not lie below a root, or something about the settings makes no sense.
+    pub async fn create(&self, new: NewSession, by: &Actor) -> Result<Created, HostError> {
+        self.check_open()?;
+        new.check()?;
+        if let Some(key) = &new.key
+            && let Some(row) = self.core.options.store.find(Lookup::Key(key.clone())).await?
+        {
+            return Ok(Created { session: self.info_of(&row), new: false });
+        }
+        let cwd = self.allowed_folder(&new.cwd).await?;
+        let kept = KeptSettings {
+            permission_mode: new.permission_mode,
+            allowed_tools: new.allowed_tools,
+            disallowed_tools: new.disallowed_tools,
+            system_prompt: new.system_prompt,
+            append_system_prompt: new.append_system_prompt,
+            max_cost_usd: new.max_cost_usd,
+            max_turns: new.max_turns,
+            origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
+            created_by: by.name.clone(),
+            ..KeptSettings::default()
+        };
+        let mut conversation = NewConversation::new(ConversationId::random(), now());
+        conversation.facts = ConversationUpdate {
+            key: Some(new.key),
+            title: Some(new.name),
+            cwd: Some(cwd.to_string_lossy().into_owned()),
+            model: new.model,
+            status: Some(SessionStatus::Idle.as_str().to_owned()),
+            settings: Some(serde_json::to_value(&kept).unwrap_or_default()),
+            ..ConversationUpdate::default()
+        };
+        match self.core.options.store.create(conversation).await {
+            Ok(row) => {
+                let session = SessionInfo::of(&row);
+                self.core.hub.tell(&Arc::new(session.clone()));
+                Ok(Created { session, new: true })
+            }
+            // Somebody else was faster.
+            Err(weir_store::StoreError::KeyInUse { owner, .. }) => {
+                Ok(Created { session: self.info(&owner).await?, new: false })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A folder that sessions may work in, with links resolved.
+    async fn allowed_folder(&self, cwd: &str) -> Result<PathBuf, HostError> {
+        let wanted = PathBuf::from(cwd);
+        self.blocking(move |core| {
+            let refused = |reason: &str| HostError::Folder { cwd: wanted.clone(), reason: reason.to_owned() };
+            if !wanted.is_absolute() {
+                return Err(refused("it must be an absolute path"));
+            }
+            let folder = resolved(&wanted).map_err(|error| refused(&error.to_string()))?;
+            if core.options.roots.iter().any(|root| folder.starts_with(root)) {
+                Ok(folder)
+            } else {
+                Err(refused("it does not lie below a folder that sessions may work in"))
+            }
+        })
+        .await
+    }
+
+    fn info_of(&self, row: &Conversation) -> SessionInfo {
+        match self.core.present(&row.id) {
+            Some(room) => SessionInfo::clone(&room.info()),
+            None => SessionInfo::of(row),
+        }
+    }
+
+    /// Lists sessions, the one that changed last first.
+    ///
+    /// # Errors
+    /// If the cursor is not one of ours, or the log cannot be read.
+    pub async fn list(&self, query: ListSessions) -> Result<SessionPage, HostError> {
+        let order = match &query.cursor {
+            None => ListOrder::Newest,
+            Some(cursor) => ListOrder::NewestBefore(cursor.parse().map_err(|_| {
+                HostError::Invalid("the cursor must be the next_cursor of the page before".to_owned())
+            })?),
+        };
+        let list = ListQuery {
+            archived: match query.archived {
+                None => Archived::With,
+                Some(true) => Archived::Only,
+                Some(false) => Archived::Without,
+            },
+            status: query.status.map(|status| status.as_str().to_owned()),
+            cwd: None,
+            text: query.search,
+            order,
+            limit: query.limit.unwrap_or(100).clamp(1, MOST_LISTED),
+        };
+        let page = self.core.options.store.list(list).await?;
+        let next = page.conversations.last().filter(|_| page.more).map(|last| last.revision.to_string());
+        let rows = page.conversations.iter().filter(|row| row.status != FORKING);
+        Ok(SessionPage { sessions: rows.map(|row| self.info_of(row)).collect(), next_cursor: next })
+    }
+
+    /// A session at a glance.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn info(&self, id: &ConversationId) -> Result<SessionInfo, HostError> {
+        match self.core.present(id) {
+            Some(room) => {
+                let failed = room.lock().failed.clone();
+                failed.map_or_else(|| Ok(SessionInfo::clone(&room.info())), Err)
+            }
+            None => Ok(SessionInfo::of(&self.row(id).await?)),
+        }
+    }
+
+    /// Gives a session another name, or none.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn rename(&self, id: &ConversationId, name: Option<String>) -> Result<SessionInfo, HostError> {
+        if name.as_ref().is_some_and(|name| name.trim().is_empty() || name.len() > 512) {
+            return Err(HostError::Invalid("the name must have 1 to 512 bytes".to_owned()));
+        }
+        let update = ConversationUpdate { title: Some(name), ..ConversationUpdate::default() };
+        self.change(id, update).await
+    }
+
+    /// Puts a session away, which ends its process, or takes it back.
+    ///
+    /// # Errors
+    /// If there is no such session, or another one has its key by now.
+    pub async fn archive(&self, id: &ConversationId, archived: bool) -> Result<SessionInfo, HostError> {
+        if archived {
+            self.stop_quietly(id).await?;
+        }
+        let update = ConversationUpdate { archived: Some(archived), ..ConversationUpdate::default() };
+        self.change(id, update).await
+    }
+
+    /// Changes facts about a session, in the store and in memory.
+    pub(super) async fn change(
+        &self,
+        id: &ConversationId,
+        update: ConversationUpdate,
+    ) -> Result<SessionInfo, HostError> {
+        let row = self.core.options.store.update(id.clone(), update).await?;
+        match self.core.present(id) {
+            Some(room) => {
+                {
+                    let mut state = room.lock();
+                    state.row.title = row.title;
+                    state.row.model = row.model;
+                    state.row.archived = row.archived;
+                    state.row.key = row.key;
+                }
+                room.refresh();
+                Ok(SessionInfo::clone(&room.info()))
+            }
+            None => {
+                let info = SessionInfo::of(&row);
+                self.core.hub.tell(&Arc::new(info.clone()));
+                Ok(info)
+            }
+        }
+    }
+
+    /// Stops a session if it is at work.
+    async fn stop_quietly(&self, id: &ConversationId) -> Result<(), HostError> {
+        let Some(room) = self.core.present(id) else { return Ok(()) };
+        self.to_the_end(async move { work::stop(&room).await }).await
+    }
+
+    /// Ends the process of a session and deletes it with its log.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be written.
+    pub async fn delete(&self, id: &ConversationId) -> Result<(), HostError> {
+        let (core, id) = (Arc::clone(&self.core), id.clone());
+        self.to_the_end(async move {
+            let room = core.present(&id);
+            if let Some(room) = &room {
+                // A log that failed is no reason to keep it.
+                let _ = work::stop(room).await;
+                room.lock().failed = Some(HostError::NotFound(id.clone()));
+                room.say_bye(Bye::Deleted);
+                room.changed();
+            }
+            let deleted = core.options.store.delete(id.clone()).await?;
+            if let Some(room) = &room {
+                core.forget(room);
+            }
+            core.hub.removed(id.as_str());
+            if deleted { Ok(()) } else { Err(HostError::NotFound(id)) }
+        })
+        .await
+    }
+
+    /// Begins a new session with a copy of this one's history. The CLI copies its own when the first message is sent.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be written.
+    pub async fn fork(
+        &self,
+        id: &ConversationId,
+        name: Option<String>,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        self.check_open()?;
+        let row = self.row(id).await?;
+        let by = by.name.clone();
+        let row = self.blocking(move |core| fork(core, &row, name, by)).await?;
+        let info = SessionInfo::of(&row);
+        self.core.hub.tell(&Arc::new(info.clone()));
+        Ok(info)
+    }
+
+    /// The session in memory.
+    pub(super) async fn room(&self, id: &ConversationId) -> Result<Lease, HostError> {
+        let room = self.core.room(id).await?;
+        let failed = room.lock().failed.clone();
+        failed.map_or(Ok(room), Err)
+    }
+}
+
+/// Copies a log. Blocks.
+fn fork(
+    core: &Core,
+    parent: &Conversation,
+    name: Option<String>,
+    by: String,
+) -> Result<Conversation, HostError> {
+    let store = &*core.options.store;
+    let id = ConversationId::random();
+    let mut new = NewConversation::new(id.clone(), now());
+    new.parent = Some(Parent { conversation: parent.id.clone(), seq: parent.newest });
+    new.facts = ConversationUpdate {
+        title: Some(name.or_else(|| parent.title.as_ref().map(|title| format!("{title} (fork)")))),
+        cwd: parent.cwd.clone(),
+        model: parent.model.clone(),
+        status: Some(FORKING.to_owned()),
+        ..ConversationUpdate::default()
+    };
+    store.create(new).wait()?;
+    let book = copy(store, parent, &id, core.options.keep_entries)?;
+    let mut closing: Vec<Item> = Vec::new();
+    for record in book.ledger.queued() {
+        let message = record.message.message_id.clone();
+        closing.push(Item::Host(HostEvent::MessageCancelled { message }));
+    }
+    closing.push(Item::Host(HostEvent::RecordingEnded));
+    let at = now();
+    let view = book.history().view();
+    let settings = KeptSettings {
+        fork_of: view.session.id.as_ref().map(|id| id.as_str().to_owned()),
+        inherited_usd: view.cost.usd,
+        created_by: by,
+        last_error: None,
+        queued: 0,
+        permissions: 0,
+        questions: 0,
+        ..kept(parent)
+    };
+    let mut append =
+        Append::new(id.clone(), closing.iter().filter_map(|item| item.to_event(at, None)).collect());
+    append.update = ConversationUpdate {
+        at: Some(at),
+        status: Some(SessionStatus::Idle.as_str().to_owned()),
+        settings: Some(serde_json::to_value(&settings).unwrap_or_default()),
+        ..ConversationUpdate::default()
+    };
+    store.append(append).wait()?;
+    store.find(Lookup::Id(id.clone())).wait()?.ok_or(HostError::NotFound(id))
+}
+
+fn copy(
+    store: &dyn Store,
+    parent: &Conversation,
+    id: &ConversationId,
+    keep_entries: usize,
+) -> Result<Book, HostError> {
+    let mut book = Book::new(keep_entries);
+    let (mut heard, mut decoder) = (Heard::default(), Decoder::new());
+    let mut events: Vec<NewEvent> = Vec::new();
+    walk(store, &parent.id, 0, |event| {
+        if event.seq > parent.newest {
+            return Ok(false);
+        }
+        // Names that senders gave belong to the conversation in which they gave them.
+        let mut copy = NewEvent::new(event.at, event.kind.clone(), event.payload.clone());
+        copy.search_text = match Item::read(&event.kind, event.payload.clone()) {
+            Some(Item::Line(raw)) => search_text(&decoder.decode(&raw)),
+            Some(Item::Message(message)) => Some(message.text.clone()),
+            _ => None,
+        };
+        events.push(copy);
+        book.replay(event, &mut heard);
+        if events.len() >= COPIED {
+            store.append(Append::new(id.clone(), std::mem::take(&mut events))).wait()?;
+        }
+        Ok(true)
+    })?;
+    store.append(Append::new(id.clone(), events)).wait()?;
+    Ok(book)
+}

@@ -1,0 +1,400 @@
+//! Talking to a session: messages, answers, interrupt, stop, resume, settings.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use uuid::Uuid;
+use weir_session::{Decision, SessionError};
+use weir_store::{ConversationId, ConversationUpdate};
+use weir_transcript::{HostEvent, RequestState};
+use weir_wire::{MessageId, RequestId};
+
+use super::Host;
+use crate::book::STOP;
+use crate::core::Lease;
+use crate::error::HostError;
+use crate::facts;
+use crate::info::{SessionInfo, SessionStatus};
+use crate::item::{Item, Note};
+use crate::message::{Accepted, Finished, MessageInfo, MessageMode, MessageState, NewMessage, StoredMessage};
+use crate::metrics::count;
+use crate::pages::ResumeReport;
+use crate::room::{Room, State};
+use crate::settings::{Actor, check_word};
+use crate::{past, work};
+
+/// Longest name that a sender may give a message.
+const LONGEST_CLIENT_ID: usize = 256;
+/// When another try may be worth it.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+impl Host {
+    /// Accepts a message: it is in the log when this returns. The same client id gives the same message.
+    ///
+    /// A message also lets go on what was held after a restart.
+    ///
+    /// # Errors
+    /// If the message makes no sense, too many wait, or nothing more may be spent.
+    pub async fn send(
+        &self,
+        id: &ConversationId,
+        message: NewMessage,
+        by: &Actor,
+    ) -> Result<Accepted, HostError> {
+        self.check_open()?;
+        let message = self.checked(message, by)?;
+        let room = self.room(id).await?;
+        let message_id = message.message_id.clone();
+        let recording = {
+            let mut state = room.lock();
+            self.check_room(&state, &message)?;
+            let status = facts::info(&state).status;
+            let status = if status.is_busy() { status } else { SessionStatus::Starting };
+            // In the same write: a kill in between must find a session that has something to do.
+            status.as_str().clone_into(&mut state.row.status);
+            room.recorder.record(vec![Item::Message(Arc::new(message))], Room::status_update(status))
+        };
+        let done = recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
+        if !done.new {
+            return self.accepted_before(&room, id, done.seq).await;
+        }
+        count(&self.core.counters.messages, 1);
+        let state = room.lock();
+        let state = state.book.ledger.get(&message_id).map_or(MessageState::Queued, |record| record.state);
+        Ok(Accepted { message_id, state, duplicate: false })
+    }
+
+    fn checked(&self, message: NewMessage, by: &Actor) -> Result<StoredMessage, HostError> {
+        let invalid = |reason: &str| Err(HostError::Invalid(reason.to_owned()));
+        if message.text.trim().is_empty() && message.images.is_empty() {
+            return invalid("a message needs a text or a picture");
+        }
+        if message.client_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > LONGEST_CLIENT_ID) {
+            return invalid("the client id must have 1 to 256 bytes");
+        }
+        let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+        if message.images.iter().any(|image| !known.contains(&image.media_type.as_str())) {
+            return invalid("a picture must be a PNG, JPEG, GIF or WebP");
+        }
+        if message.images.iter().any(|image| image.data.is_empty()) {
+            return invalid("a picture must not be empty");
+        }
+        let message = StoredMessage {
+            message_id: MessageId::new(Uuid::new_v4().to_string()),
+            client_id: Some(message.client_id.unwrap_or_else(|| Uuid::new_v4().to_string())),
+            by: by.name.clone(),
+            mode: message.mode,
+            goes_first: false,
+            text: message.text,
+            images: message.images,
+        };
+        let most = self.core.options.most_message_bytes;
+        if message.size() > most {
+            return Err(HostError::Invalid(format!("a message may have at most {most} bytes")));
+        }
+        Ok(message)
+    }
+
+    fn check_room(&self, state: &State, message: &StoredMessage) -> Result<(), HostError> {
+        if let Some(error) = &state.failed {
+            return Err(error.clone());
+        }
+        // The same message again is no new one, whatever has become of the session since.
+        let is_known =
+            state.book.ledger.records().any(|record| record.message.client_id == message.client_id);
+        if is_known {
+            return Ok(());
+        }
+        if state.row.archived {
+            return Err(HostError::Archived);
+        }
+        let most = self.core.options.most_queued;
+        if state.book.ledger.queued().count() >= most {
+            return Err(HostError::QueueFull { most });
+        }
+        if let (Some(spent), Some(limit)) = (facts::cost(state), state.kept.max_cost_usd)
+            && spent >= limit
+        {
+            return Err(HostError::BudgetExhausted { spent, limit });
+        }
+        let waiting = self.core.counters.waiting_for_process.load(Ordering::Relaxed);
+        if state.session.is_none() && waiting >= self.core.options.most_waiting as u64 {
+            return Err(HostError::Busy { retry_after: RETRY_AFTER });
+        }
+        Ok(())
+    }
+
+    /// What became of a message that was accepted before.
+    async fn accepted_before(
+        &self,
+        room: &Lease,
+        id: &ConversationId,
+        seq: u64,
+    ) -> Result<Accepted, HostError> {
+        let known = {
+            let state = room.lock();
+            state.book.ledger.by_seq(seq).map(|record| (record.message.message_id.clone(), record.state))
+        };
+        let (message_id, state) = match known {
+            Some(known) => known,
+            None => {
+                let id = id.clone();
+                let past = self.blocking(move |core| past::by_seq(core, &id, seq)).await?;
+                (past.message_id, past.state)
+            }
+        };
+        Ok(Accepted { message_id, state, duplicate: true })
+    }
+
+    /// The newest messages of a session, oldest first, and all that wait.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn messages(
+        &self,
+        id: &ConversationId,
+        state: Option<MessageState>,
+    ) -> Result<Vec<MessageInfo>, HostError> {
+        let room = self.room(id).await?;
+        let room_state = room.lock();
+        let all = room_state.book.ledger.records();
+        Ok(all.filter(|record| state.is_none_or(|wanted| record.state == wanted)).map(|r| r.info()).collect())
+    }
+
+    /// Takes a message back.
+    ///
+    /// # Errors
+    /// If there is no such message, or it is too late.
+    pub async fn cancel_message(
+        &self,
+        id: &ConversationId,
+        message: &MessageId,
+        by: &Actor,
+    ) -> Result<(), HostError> {
+        let room = self.room(id).await?;
+        let (message, by) = (message.clone(), by.name.clone());
+        self.to_the_end(async move {
+            let (is_ours, session) = {
+                let mut state = room.lock();
+                let record = state.book.ledger.get(&message).ok_or(HostError::NoSuchMessage)?;
+                if record.state.is_final() {
+                    return Err(HostError::NotCancellable { state: record.state.as_str() });
+                }
+                (state.book.ledger.claim(&message), state.session.clone())
+            };
+            if is_ours {
+                let items = vec![
+                    Item::Host(HostEvent::MessageCancelled { message: message.clone() }),
+                    Item::Note(Note::Control { action: "cancel".to_owned(), by }),
+                ];
+                let recorded = room.recorder.recorded(items, ConversationUpdate::default()).await;
+                room.lock().book.ledger.unclaim(&message);
+                room.refresh();
+                return recorded.map(drop);
+            }
+            let session = session.ok_or(HostError::NotCancellable { state: "being sent" })?;
+            session.session().cancel(&message).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Waits for the end of the turn that answers a message. Cancel safe, and can be asked again.
+    ///
+    /// # Errors
+    /// If there is no such message, or the log cannot be read.
+    pub async fn finished(&self, id: &ConversationId, message: &MessageId) -> Result<Finished, HostError> {
+        let room = self.room(id).await?;
+        let is_known = room.lock().book.ledger.get(message).is_some();
+        if is_known {
+            let finished = room.until(|state| {
+                let is_over = state.book.ledger.get(message).is_none_or(|record| record.is_over());
+                is_over.then(|| facts::finished(state, message))
+            });
+            if let Some(finished) = finished.await? {
+                return Ok(finished);
+            }
+        }
+        drop(room);
+        let (id, message) = (id.clone(), message.clone());
+        self.blocking(move |core| past::by_id(core, &id, &message)).await
+    }
+
+    /// Ends the running turn. Says whether there was one.
+    ///
+    /// # Errors
+    /// If there is no such session, or the CLI does not obey.
+    pub async fn interrupt(&self, id: &ConversationId, by: &Actor) -> Result<bool, HostError> {
+        let Some(room) = self.live(id).await? else { return Ok(false) };
+        let session = room.lock().session.clone();
+        let Some(session) = session else { return Ok(false) };
+        room.note("interrupt", by);
+        match session.session().interrupt().await {
+            Ok(was_running) => Ok(was_running),
+            Err(SessionError::Stopped | SessionError::NotRunning) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends everything that a session does, and takes its waiting messages back. When this returns, no process is left.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be written.
+    pub async fn stop(&self, id: &ConversationId, by: &Actor) -> Result<(), HostError> {
+        let room = self.room(id).await?;
+        let by = by.name.clone();
+        self.to_the_end(async move {
+            work::stop(&room).await?;
+            let note = Note::Control { action: STOP.to_owned(), by };
+            room.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await.map(drop)
+        })
+        .await
+    }
+
+    /// Goes on after a restart: held messages are sent, and where a turn was interrupted the agent is told to go on.
+    ///
+    /// # Errors
+    /// If there is nothing to resume.
+    pub async fn resume(&self, id: &ConversationId, by: &Actor) -> Result<ResumeReport, HostError> {
+        self.check_open()?;
+        let room = self.room(id).await?;
+        let (recording, report) = {
+            let mut state = room.lock();
+            let turn = state.book.restarted().ok_or(HostError::NothingToResume)?;
+            if state.row.archived {
+                return Err(HostError::Archived);
+            }
+            let held = state.book.ledger.queued().filter(|record| record.held).count();
+            let mut report =
+                ResumeReport { message_id: None, released: u32::try_from(held).unwrap_or(u32::MAX) };
+            let mut items = vec![Item::Note(Note::Resumed { by: by.name.clone() })];
+            if turn {
+                let message_id = MessageId::new(Uuid::new_v4().to_string());
+                report.message_id = Some(message_id.clone());
+                items.push(Item::Message(Arc::new(StoredMessage {
+                    message_id,
+                    client_id: None,
+                    by: by.name.clone(),
+                    mode: MessageMode::Queue,
+                    goes_first: true,
+                    text: self.core.options.resume_prompt.clone(),
+                    images: Vec::new(),
+                })));
+            }
+            // A second one who resumes at the same time finds nothing to resume.
+            state.book.resuming();
+            SessionStatus::Starting.as_str().clone_into(&mut state.row.status);
+            (room.recorder.record(items, Room::status_update(SessionStatus::Starting)), report)
+        };
+        recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
+        Ok(report)
+    }
+
+    /// Answers a permission request or a question. The first answer counts; later ones hear who was first.
+    ///
+    /// # Errors
+    /// If it was answered, is not there, or the answer does not fit.
+    pub async fn answer(
+        &self,
+        id: &ConversationId,
+        request: &RequestId,
+        decision: Decision,
+        by: &Actor,
+    ) -> Result<(), HostError> {
+        let room = self.room(id).await?;
+        let session = room.lock().session.clone();
+        let answered = match session {
+            Some(session) => session.session().answer(request, decision, Some(by.name.clone())).await,
+            None => Err(SessionError::NoSuchRequest),
+        };
+        match answered {
+            Ok(()) => Ok(()),
+            // The process may be another one than that which asked.
+            Err(SessionError::NoSuchRequest | SessionError::Stopped) => {
+                let state = room.lock();
+                Err(match state.book.view().request(request).map(|request| &request.state) {
+                    Some(RequestState::Allowed { by, .. } | RequestState::Denied { by, .. }) => {
+                        HostError::AlreadyAnswered { by: by.clone() }
+                    }
+                    _ => HostError::NoSuchRequest,
+                })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Uses another model from the next request on; none for the default.
+    ///
+    /// # Errors
+    /// If the CLI does not know it.
+    pub async fn set_model(
+        &self,
+        id: &ConversationId,
+        model: Option<String>,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        check_word("model", model.as_deref())?;
+        if let Some(room) = self.live(id).await? {
+            let session = room.lock().session.clone();
+            if let Some(session) = session {
+                unless_absent(session.session().set_model(model.clone()).await)?;
+            }
+            room.lock().is_stale = true;
+            room.note("model", by);
+        }
+        // The store cannot forget a model; an empty one is none.
+        let update = ConversationUpdate { model: Some(model.unwrap_or_default()), ..Default::default() };
+        self.change(id, update).await
+    }
+
+    /// Uses another permission mode from now on.
+    ///
+    /// # Errors
+    /// If the CLI does not know it.
+    pub async fn set_permission_mode(
+        &self,
+        id: &ConversationId,
+        mode: String,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        check_word("permission_mode", Some(&mode))?;
+        let room = self.room(id).await?;
+        let session = room.lock().session.clone();
+        if let Some(session) = session {
+            unless_absent(session.session().set_permission_mode(mode.clone()).await)?;
+        }
+        {
+            let mut state = room.lock();
+            state.is_stale = true;
+            state.kept.permission_mode = Some(mode);
+        }
+        room.note("permission_mode", by);
+        room.refresh();
+        Ok(SessionInfo::clone(&room.info()))
+    }
+
+    /// The session if it is in memory; an error if there is none at all.
+    async fn live(&self, id: &ConversationId) -> Result<Option<Lease>, HostError> {
+        match self.core.present(id) {
+            Some(room) => Ok(Some(room)),
+            None => self.row(id).await.map(|_| None),
+        }
+    }
+}
+
+/// Without a process there is nobody to tell; the next one is started with it.
+fn unless_absent(told: Result<(), SessionError>) -> Result<(), HostError> {
+    match told {
+        Ok(()) | Err(SessionError::NotRunning | SessionError::Stopped) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Room {
+    /// Writes down who did something. Nobody waits for it.
+    fn note(&self, action: &str, by: &Actor) {
+        let note = Note::Control { action: action.to_owned(), by: by.name.clone() };
+        drop(self.recorder.record(vec![Item::Note(note)], ConversationUpdate::default()));
+    }
+}

@@ -1,0 +1,55 @@
+//! Watching a session: first the viewer's queue is there, then the snapshot is made, both in one step.
+
+use std::sync::Arc;
+
+use weir_store::{ConversationId, Cursor, Resume};
+
+use super::Host;
+use crate::error::HostError;
+use crate::heard::{Heard, Watched};
+use crate::replay::{Opening, Replay};
+use crate::room::ViewerGuard;
+use crate::viewer;
+use crate::watch::{Format, Watch, WatchQuery, hello, ticking};
+
+impl Host {
+    /// Watches a session, whether or not it has a process.
+    ///
+    /// # Errors
+    /// If there is no such session, or too many watch it.
+    pub async fn watch(&self, id: &ConversationId, query: WatchQuery) -> Result<Watch, HostError> {
+        self.check_open()?;
+        let options = &self.core.options;
+        let room = self.room(id).await?;
+        let (outlet, inlet) = viewer::queue(options.viewer_bytes);
+        let epoch = options.store.epoch();
+        let opening = {
+            let mut state = room.lock();
+            room.join(&mut state, query.format, outlet)?;
+            let newest = state.book.newest();
+            let resume = Cursor::resume(query.cursor.as_ref(), epoch, newest);
+            let hello = hello(resume, epoch, newest, query.heartbeat);
+            if query.format == Format::View {
+                Opening::new([hello, room.snapshot(&state)])
+            } else {
+                let mut watched = Watched::default();
+                watched.add(query.format);
+                let mut heard = Heard::new(watched);
+                state.book.tell_previews(&mut heard);
+                let previews = heard.frames(query.format, epoch, newest);
+                let seen = if let Resume::After(seq) = resume { seq } else { 0 };
+                let store = Arc::clone(&options.store);
+                let replay =
+                    Replay::new(store, id.clone(), query.format, (seen, newest), options.keep_entries);
+                Opening::new([hello]).with_replay(replay, previews)
+            }
+        };
+        Ok(Watch {
+            inlet,
+            opening,
+            heartbeat: ticking(query.heartbeat),
+            is_over: false,
+            _guard: ViewerGuard::new(room),
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! What happens to a session, as it goes into the log and comes out of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use weir_store::{Event, NewEvent};
+use weir_transcript::HostEvent;
+use weir_wire::{Content, ContentBlock, Line, Message, MessageId};
+
+use crate::message::{Failure, StoredMessage};
+
+const LINE: &str = "line";
+const OVERSIZE: &str = "oversize";
+const HOST: &str = "host";
+const MESSAGE: &str = "message";
+const NOTE: &str = "note";
+
+/// Something that happens to a session.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    /// A line of the CLI.
+    Line(Bytes),
+    /// A line that only previews what a later one has whole. It is shown and not logged.
+    Preview(Bytes),
+    /// The beginning of a line that is too long.
+    Oversize(Oversize),
+    /// What was done on our side of the pipe.
+    Host(HostEvent),
+    /// A message to the agent was accepted.
+    Message(Arc<StoredMessage>),
+    /// Something about the session that the agent has no part in.
+    Note(Note),
+    /// What the CLI printed on its standard error. It is shown and not logged; the raw logs have it.
+    Stderr(String),
+}
+
+/// The beginning of a line that is too long to be kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Oversize {
+    /// How long the line was.
+    pub(crate) length: u64,
+    pub(crate) head: String,
+}
+
+/// Something about a session that the agent has no part in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+pub(crate) enum Note {
+    /// A message is about to be given to the CLI. Whatever happens after this, it is not given again.
+    HandedOver { message_id: MessageId },
+    /// The host was restarted.
+    Restarted {
+        /// Whether a turn was running.
+        turn: bool,
+    },
+    /// Somebody lets it go on.
+    Resumed { by: String },
+    /// Something went wrong that the CLI could not tell of.
+    Failed {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<MessageId>,
+        failure: Failure,
+    },
+    /// Somebody interrupted or stopped it, or changed its settings.
+    Control { action: String, by: String },
+}
+
+impl Item {
+    /// Whether it goes into the log.
+    pub(crate) fn is_logged(&self) -> bool {
+        !matches!(self, Self::Preview(_) | Self::Stderr(_))
+    }
+
+    /// How much memory it takes while it waits.
+    pub(crate) fn size(&self) -> usize {
+        let more = match self {
+            Self::Line(bytes) | Self::Preview(bytes) => bytes.len(),
+            Self::Oversize(line) => line.head.len(),
+            Self::Message(message) => message.size(),
+            Self::Stderr(text) => text.len(),
+            Self::Host(_) | Self::Note(_) => 0,
+        };
+        size_of::<Self>() + more
+    }
+
+    /// The item as an event of the log; none where it is only shown.
+    pub(crate) fn to_event(&self, at: i64, search_text: Option<String>) -> Option<NewEvent> {
+        let event = |kind: &str, payload| NewEvent { search_text: None, ..NewEvent::new(at, kind, payload) };
+        // Values of this crate always can be written as JSON.
+        let json = |value: serde_json::Result<Vec<u8>>| value.unwrap_or_default();
+        Some(match self {
+            Self::Line(bytes) => NewEvent { search_text, ..event(LINE, bytes.to_vec()) },
+            Self::Oversize(line) => event(OVERSIZE, json(serde_json::to_vec(line))),
+            Self::Host(host) => event(HOST, json(serde_json::to_vec(host))),
+            Self::Message(message) => NewEvent {
+                client_id: message.client_id.clone(),
+                search_text: Some(message.text.clone()),
+                ..event(MESSAGE, json(serde_json::to_vec(&**message)))
+            },
+            Self::Note(note) => event(NOTE, json(serde_json::to_vec(note))),
+            Self::Preview(_) | Self::Stderr(_) => return None,
+        })
+    }
+
+    /// An event of the log as an item; none where a newer version wrote something that this one does not know.
+    pub(crate) fn of(event: Event) -> Option<Self> {
+        Self::read(&event.kind, event.payload)
+    }
+
+    pub(crate) fn read(kind: &str, payload: Vec<u8>) -> Option<Self> {
+        match kind {
+            LINE => Some(Self::Line(payload.into())),
+            OVERSIZE => serde_json::from_slice(&payload).ok().map(Self::Oversize),
+            HOST => serde_json::from_slice(&payload).ok().map(Self::Host),
+            MESSAGE => serde_json::from_slice(&payload).ok().map(|message| Self::Message(Arc::new(message))),
+            NOTE => serde_json::from_slice(&payload).ok().map(Self::Note),
+            _ => None,
+        }
+    }
+}
+
+/// What a line can be found by: what the model said.
+pub(crate) fn search_text(line: &Line<'_>) -> Option<String> {
+    let Some(Message::Assistant(message)) = line.body.message() else { return None };
+    let mut said = String::new();
+    match &message.message.content {
+        Content::Text(text) => said.push_str(&text.to_str()),
+        Content::Blocks(blocks) => {
+            for block in blocks {
+                if let ContentBlock::Text(block) = block {
+                    if !said.is_empty() {
+                        said.push('\n');
+                    }
+                    said.push_str(&block.text.to_str());
+                }
+            }
+        }
+    }
+    Some(said).filter(|said| !said.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{FailureKind, Image, MessageMode};
+
+    #[test]
+    fn what_is_logged_comes_back_as_it_was() {
+        let message = StoredMessage {
+            message_id: MessageId::from("m"),
+            client_id: Some("c".into()),
+            by: "alice".into(),
+            mode: MessageMode::Steer,
+            goes_first: true,
+            text: "hello".into(),
+            images: vec![Image { media_type: "image/png".into(), data: vec![0, 255, 7] }],
+        };
+        let failure = Failure { kind: FailureKind::Died, message: "it died".into() };
+        let items = [
+            Item::Line(Bytes::from_static(b"{\"type\":\"system\"}")),
+            Item::Line(Bytes::from_static(b"\xff not text")),
+            Item::Oversize(Oversize { length: 99, head: "{".into() }),
+            Item::Host(HostEvent::Interrupted),
+            Item::Message(Arc::new(message)),
+            Item::Note(Note::HandedOver { message_id: MessageId::from("m") }),
+            Item::Note(Note::Restarted { turn: true }),
+            Item::Note(Note::Failed { message_id: None, failure }),
+        ];
+        for item in items {
+            let event = item.to_event(5, None).unwrap();
+            assert_eq!(Item::read(&event.kind, event.payload).as_ref(), Some(&item));
+        }
+        assert_eq!(Item::Preview(Bytes::new()).to_event(5, None), None);
+        assert_eq!(Item::read("unheard of", Vec::new()), None);
+    }
+
+    #[test]
+    fn a_line_is_found_by_what_the_model_said() {
+        let mut decoder = weir_wire::Decoder::new();
+        let raw = br#"{"type":"assistant","message":{"content":[{"type":"text","text":"one"},{"type":"thinking","thinking":"two"},{"type":"text","text":"three"}]}}"#;
+        assert_eq!(search_text(&decoder.decode(raw)).as_deref(), Some("one\nthree"));
+        assert_eq!(search_text(&decoder.decode(br#"{"type":"system"}"#)), None);
+    }
+}

@@ -1,0 +1,355 @@
+//! The messages of a session: which wait, which may be given to the CLI next, what has become of the rest. Pure.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use weir_wire::MessageId;
+
+use crate::message::{Failure, MessageInfo, MessageMode, MessageState, StoredMessage};
+
+/// Messages that have come to their end and are still listed.
+const REMEMBERED: usize = 64;
+/// How much of the text of such a message is listed, in bytes. The log has the whole.
+const REMEMBERED_TEXT: usize = 16 << 10;
+
+/// A message, and what has become of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    /// In full while it may still have to be sent.
+    pub(crate) message: Arc<StoredMessage>,
+    images: u32,
+    pub(crate) seq: u64,
+    pub(crate) at: i64,
+    pub(crate) state: MessageState,
+    /// It waits for somebody who lets the session go on.
+    pub(crate) held: bool,
+    /// The log says that it is given to the CLI.
+    pub(crate) handed: bool,
+    /// Somebody is giving it to the CLI or taking it back, so nobody else may.
+    pub(crate) claimed: bool,
+    /// It was given to a session whose answer has not come.
+    pub(crate) in_flight: bool,
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Record {
+    fn waits(&self) -> bool {
+        self.state == MessageState::Queued && !self.handed
+    }
+
+    pub(crate) fn info(&self) -> MessageInfo {
+        MessageInfo {
+            message_id: self.message.message_id.clone(),
+            client_id: self.message.client_id.clone(),
+            text: self.message.text.clone(),
+            images: self.images,
+            state: self.state,
+            held: self.held && self.state == MessageState::Queued,
+            mode: self.message.mode,
+            by: self.message.by.clone(),
+            at: self.at,
+        }
+    }
+
+    /// Lets go of what only the CLI needs.
+    fn slim(&mut self) {
+        let text = &self.message.text;
+        if self.message.images.is_empty() && text.len() <= REMEMBERED_TEXT {
+            return;
+        }
+        let text = text.get(..text.floor_char_boundary(REMEMBERED_TEXT)).unwrap_or(text).to_owned();
+        let message = &self.message;
+        self.message = Arc::new(StoredMessage {
+            message_id: message.message_id.clone(),
+            client_id: message.client_id.clone(),
+            by: message.by.clone(),
+            mode: message.mode,
+            goes_first: message.goes_first,
+            text,
+            images: Vec::new(),
+        });
+    }
+
+    /// Whether nothing more will become of it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.is_final() && !self.in_flight && !self.claimed
+    }
+}
+
+/// The messages of a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ledger {
+    records: VecDeque<Record>,
+    /// Changes whenever what waits does.
+    revision: u64,
+}
+
+impl Ledger {
+    /// A message was accepted.
+    pub(crate) fn accepted(&mut self, message: Arc<StoredMessage>, seq: u64, at: i64) {
+        let record = Record {
+            images: u32::try_from(message.images.len()).unwrap_or(u32::MAX),
+            message,
+            seq,
+            at,
+            state: MessageState::Queued,
+            held: false,
+            handed: false,
+            claimed: false,
+            in_flight: false,
+            failure: None,
+        };
+        if record.message.goes_first {
+            self.records.push_front(record);
+        } else {
+            self.records.push_back(record);
+        }
+        self.revision += 1;
+        self.forget();
+    }
+
+    /// Forgets the oldest of those that have come to their end. Only when another one comes: whoever waits for an end
+    /// must find it.
+    fn forget(&mut self) {
+        let over = self.records.iter().filter(|record| record.is_over()).count();
+        let mut most = over.saturating_sub(REMEMBERED);
+        if most > 0 {
+            self.records.retain(|record| {
+                let goes = most > 0 && record.is_over();
+                most -= usize::from(goes);
+                !goes
+            });
+        }
+    }
+
+    pub(crate) fn get(&self, id: &MessageId) -> Option<&Record> {
+        self.records.iter().rfind(|record| record.message.message_id == *id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: &MessageId) -> Option<&mut Record> {
+        self.records.iter_mut().rfind(|record| record.message.message_id == *id)
+    }
+
+    pub(crate) fn by_seq(&self, seq: u64) -> Option<&Record> {
+        self.records.iter().rfind(|record| record.seq == seq)
+    }
+
+    /// The view says what has become of a message.
+    pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState) {
+        if let Some(record) = self.get_mut(id)
+            && record.state != state
+        {
+            record.state = state;
+            if state.is_final() {
+                record.slim();
+            }
+            self.revision += 1;
+        }
+    }
+
+    /// The log says that a message is given to the CLI.
+    pub(crate) fn handed_over(&mut self, id: &MessageId) {
+        if let Some(record) = self.get_mut(id) {
+            record.handed = true;
+            record.held = false;
+            self.revision += 1;
+        }
+    }
+
+    pub(crate) fn failed(&mut self, id: &MessageId, failure: &Failure) {
+        if let Some(record) = self.get_mut(id) {
+            record.failure = Some(failure.clone());
+        }
+    }
+
+    /// All that waits waits for somebody who lets it go on.
+    pub(crate) fn hold(&mut self) {
+        for record in self.records.iter_mut().filter(|record| record.waits()) {
+            record.held = true;
+            self.revision += 1;
+        }
+    }
+
+    /// Lets go on what was held. Tells how many.
+    pub(crate) fn release(&mut self) -> u32 {
+        let mut released = 0;
+        for record in self.records.iter_mut().filter(|record| record.held) {
+            record.held = false;
+            released += u32::from(record.state == MessageState::Queued);
+        }
+        self.revision += u64::from(released > 0);
+        released
+    }
+
+    /// The message that may be given to the CLI now, and claims it.
+    pub(crate) fn claim_next(&mut self) -> Option<Record> {
+        let is_busy = self.is_any_in_flight();
+        let record = self.records.iter_mut().find(|record| {
+            let may = !is_busy || record.message.mode == MessageMode::Steer;
+            record.waits() && !record.held && !record.claimed && may
+        })?;
+        record.claimed = true;
+        Some(record.clone())
+    }
+
+    /// Whether [`Ledger::claim_next`] would give one.
+    pub(crate) fn has_next(&self) -> bool {
+        let is_busy = self.is_any_in_flight();
+        self.records.iter().any(|record| {
+            let may = !is_busy || record.message.mode == MessageMode::Steer;
+            record.waits() && !record.held && !record.claimed && may
+        })
+    }
+
+    /// Claims a message that waits, so that it can be taken back.
+    pub(crate) fn claim(&mut self, id: &MessageId) -> bool {
+        match self.get_mut(id) {
+            Some(record) if record.waits() && !record.claimed => {
+                record.claimed = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Claims all that wait, so that they can be taken back.
+    pub(crate) fn claim_all(&mut self) -> Vec<MessageId> {
+        let waiting = self.records.iter_mut().filter(|record| record.waits() && !record.claimed);
+        waiting
+            .map(|record| {
+                record.claimed = true;
+                record.message.message_id.clone()
+            })
+            .collect()
+    }
+
+    pub(crate) fn unclaim(&mut self, id: &MessageId) {
+        if let Some(record) = self.get_mut(id) {
+            record.claimed = false;
+        }
+    }
+
+    /// A message is with a session now, or its answer has come.
+    pub(crate) fn set_in_flight(&mut self, id: &MessageId, in_flight: bool) {
+        if let Some(record) = self.get_mut(id) {
+            record.in_flight = in_flight;
+            record.claimed = false;
+        }
+    }
+
+    pub(crate) fn is_any_in_flight(&self) -> bool {
+        self.records.iter().any(|record| record.in_flight)
+    }
+
+    /// Messages that were not sent yet.
+    pub(crate) fn queued(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| record.state == MessageState::Queued)
+    }
+
+    /// Messages that the log says were given to the CLI and of which nothing was heard.
+    pub(crate) fn handed_and_silent(&self) -> Vec<MessageId> {
+        let silent = self.queued().filter(|record| record.handed);
+        silent.map(|record| record.message.message_id.clone()).collect()
+    }
+
+    /// Whether something waits that nobody holds back.
+    pub(crate) fn is_any_due(&self) -> bool {
+        self.queued().any(|record| !record.held)
+    }
+
+    pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter()
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(id: &str, mode: MessageMode) -> Arc<StoredMessage> {
+        Arc::new(StoredMessage {
+            message_id: MessageId::from(id),
+            client_id: None,
+            by: "me".into(),
+            mode,
+            goes_first: false,
+            text: id.into(),
+            images: Vec::new(),
+        })
+    }
+
+    fn ledger(messages: &[(&str, MessageMode)]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (number, (id, mode)) in messages.iter().enumerate() {
+            ledger.accepted(message(id, *mode), number as u64 + 1, 0);
+        }
+        ledger
+    }
+
+    fn next(ledger: &mut Ledger) -> Option<String> {
+        ledger.claim_next().map(|record| record.message.text.clone())
+    }
+
+    #[test]
+    fn messages_go_one_by_one_in_order() {
+        use MessageMode::Queue;
+        let mut ledger = ledger(&[("a", Queue), ("b", Queue)]);
+        assert_eq!(next(&mut ledger).as_deref(), Some("a"));
+        ledger.set_in_flight(&"a".into(), true);
+        assert_eq!((next(&mut ledger), ledger.has_next()), (None, false));
+        ledger.delivered(&"a".into(), MessageState::Answered);
+        assert!(!ledger.has_next(), "the answer has not come");
+        ledger.set_in_flight(&"a".into(), false);
+        assert_eq!(next(&mut ledger).as_deref(), Some("b"));
+        assert_eq!(next(&mut ledger), None, "b is claimed");
+        ledger.unclaim(&"b".into());
+        assert!(ledger.has_next());
+    }
+
+    #[test]
+    fn a_message_that_steers_does_not_wait_for_the_turn() {
+        use MessageMode::{Queue, Steer};
+        let mut ledger = ledger(&[("a", Queue), ("b", Queue), ("c", Steer)]);
+        assert_eq!(next(&mut ledger).as_deref(), Some("a"));
+        ledger.set_in_flight(&"a".into(), true);
+        assert_eq!(next(&mut ledger).as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn what_is_held_waits_until_it_is_released() {
+        let mut ledger = ledger(&[("a", MessageMode::Queue), ("b", MessageMode::Queue)]);
+        ledger.handed_over(&"a".into());
+        ledger.hold();
+        assert_eq!(next(&mut ledger), None);
+        assert_eq!(ledger.handed_and_silent(), ["a".into()]);
+        assert!(ledger.get(&"b".into()).unwrap().info().held);
+        assert_eq!(ledger.release(), 1);
+        assert_eq!(next(&mut ledger).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn only_one_may_have_a_message() {
+        let mut ledger = ledger(&[("a", MessageMode::Queue)]);
+        assert!(ledger.claim(&"a".into()));
+        assert!(!ledger.claim(&"a".into()) && ledger.claim_all().is_empty());
+        assert_eq!(next(&mut ledger), None);
+    }
+
+    #[test]
+    fn it_does_not_grow_with_the_conversation() {
+        let mut ledger = Ledger::default();
+        for number in 0..1000u64 {
+            let id = number.to_string();
+            ledger.accepted(message(&id, MessageMode::Queue), number, 0);
+            if number != 3 {
+                ledger.delivered(&id.as_str().into(), MessageState::Answered);
+            }
+        }
+        assert_eq!(ledger.records().count(), REMEMBERED + 2);
+        assert!(ledger.get(&"3".into()).is_some(), "what waits is kept");
+    }
+}

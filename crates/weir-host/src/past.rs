@@ -1,0 +1,43 @@
+//! Messages of long ago, which only the log knows. Blocks.
+
+use weir_store::ConversationId;
+use weir_wire::MessageId;
+
+use crate::book::Book;
+use crate::core::Core;
+use crate::error::HostError;
+use crate::facts;
+use crate::heard::Heard;
+use crate::item::Item;
+use crate::load::walk;
+use crate::message::Finished;
+
+/// What became of the message with this number in the log.
+pub(crate) fn by_seq(core: &Core, id: &ConversationId, seq: u64) -> Result<Finished, HostError> {
+    let event = core.options.store.event(id.clone(), seq).wait()?.ok_or(HostError::NoSuchMessage)?;
+    match Item::of(event) {
+        Some(Item::Message(message)) => by_id(core, id, &message.message_id),
+        _ => Err(HostError::NoSuchMessage),
+    }
+}
+
+/// What became of a message: the log is folded up to the moment at which that is known.
+pub(crate) fn by_id(core: &Core, id: &ConversationId, message: &MessageId) -> Result<Finished, HostError> {
+    let mut book = Book::new(core.options.keep_entries);
+    let mut heard = Heard::default();
+    let mut found = None;
+    walk(&*core.options.store, id, 0, |event| {
+        book.replay(event, &mut heard);
+        // Those that have come to their end are forgotten only when others come, so each is seen.
+        if let Some(record) = book.ledger.get(message) {
+            let (text, turn) = book.answer_to(message);
+            let total = book.history().view().cost.usd;
+            if record.state.is_final() {
+                found = Some(facts::finish(message, record.state, record.failure.clone(), text, turn, total));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })?;
+    found.ok_or(HostError::NoSuchMessage)
+}

@@ -1,0 +1,185 @@
+//! Brings what happens to a session into one order: the store's, which is also that in which it is folded and shown.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use weir_session::Observer;
+use weir_store::{Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, now};
+use weir_transcript::HostEvent;
+use weir_wire::{Body, Line, Message};
+
+use crate::error::HostError;
+use crate::item::{Item, Oversize, search_text};
+
+/// Previews are dropped while more than this waits to be shown: what they preview comes whole.
+const MOST_WAITING: usize = 64 << 20;
+
+/// Things that happened together.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) at: i64,
+    pub(crate) items: Vec<Item>,
+    /// The store's answer, where something goes into the log.
+    pub(crate) reply: Option<Reply<Appended>>,
+    /// Who waits until it is done.
+    pub(crate) done: Option<oneshot::Sender<Result<Done, HostError>>>,
+    pub(crate) sent: Instant,
+    size: usize,
+}
+
+/// A batch is in the log and in the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// The number of its first event.
+    pub(crate) seq: u64,
+    /// Whether that was stored now, and not under the same client id before.
+    pub(crate) new: bool,
+}
+
+/// Brings what happens to a session into one order.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    store: Arc<dyn Store>,
+    conversation: ConversationId,
+    /// Held while something is sent to the store and to whoever shows it, so that both get it in the same order.
+    batches: Mutex<mpsc::UnboundedSender<Batch>>,
+    waiting: AtomicUsize,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        conversation: ConversationId,
+    ) -> (Self, mpsc::UnboundedReceiver<Batch>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let recorder =
+            Self { store, conversation, batches: Mutex::new(sender), waiting: AtomicUsize::new(0) };
+        (recorder, receiver)
+    }
+
+    /// Writes down what happened. Waits for nothing.
+    pub(crate) fn record(
+        &self,
+        items: Vec<Item>,
+        update: ConversationUpdate,
+    ) -> oneshot::Receiver<Result<Done, HostError>> {
+        let at = now();
+        let events = items.iter().filter_map(|item| item.to_event(at, None)).collect();
+        let (done, receiver) = oneshot::channel();
+        self.send(at, items, events, update, Some(done));
+        receiver
+    }
+
+    /// The same, and waits until it is in the log and in the view.
+    pub(crate) async fn recorded(
+        &self,
+        items: Vec<Item>,
+        update: ConversationUpdate,
+    ) -> Result<Done, HostError> {
+        self.record(items, update).await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn send(
+        &self,
+        at: i64,
+        items: Vec<Item>,
+        events: Vec<NewEvent>,
+        update: ConversationUpdate,
+        done: Option<oneshot::Sender<Result<Done, HostError>>>,
+    ) {
+        let size = items.iter().map(Item::size).sum();
+        self.waiting.fetch_add(size, Ordering::Relaxed);
+        // Nothing under the lock can panic half way.
+        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        let append = Append { events, update, ..Append::new(self.conversation.clone(), Vec::new()) };
+        let reply =
+            (!append.events.is_empty() || !append.update.is_empty()).then(|| self.store.append(append));
+        // If nobody shows it any more, it is in the log all the same.
+        let _ = batches.send(Batch { at, items, reply, done, sent: Instant::now(), size });
+    }
+
+    /// A batch was shown.
+    pub(crate) fn shown(&self, batch: &Batch) {
+        self.waiting.fetch_sub(batch.size, Ordering::Relaxed);
+    }
+
+    /// Whether something is on its way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn is_overloaded(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > MOST_WAITING
+    }
+}
+
+pub(crate) fn gone() -> HostError {
+    HostError::Failed("a session was closed while something was written to its log".to_owned())
+}
+
+/// Sees what a process does, and writes it down.
+pub(crate) struct Scribe {
+    recorder: Arc<Recorder>,
+    items: Vec<Item>,
+    events: Vec<NewEvent>,
+}
+
+impl Scribe {
+    pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
+        Self { recorder, items: Vec::new(), events: Vec::new() }
+    }
+
+    fn push(&mut self, item: Item, search_text: Option<String>) {
+        // The time is set when all of them are sent: they came together.
+        self.events.extend(item.to_event(0, search_text));
+        self.items.push(item);
+    }
+}
+
+impl Observer for Scribe {
+    fn line(&mut self, line: &Line<'_>) {
+        match &line.body {
+            Body::Blank => {}
+            Body::Known(Message::StreamEvent(_)) => {
+                if !self.recorder.is_overloaded() {
+                    self.items.push(Item::Preview(Bytes::copy_from_slice(line.raw)));
+                }
+            }
+            Body::Oversize { length } => {
+                let head = String::from_utf8_lossy(line.raw.get(..4096).unwrap_or(line.raw)).into_owned();
+                self.push(Item::Oversize(Oversize { length: *length, head }), None);
+            }
+            _ => self.push(Item::Line(Bytes::copy_from_slice(line.raw)), search_text(line)),
+        }
+    }
+
+    fn host(&mut self, event: &HostEvent) {
+        match event {
+            // The log has the message itself.
+            HostEvent::MessageQueued { .. } => {}
+            HostEvent::Stderr { text } => self.items.push(Item::Stderr(text.clone())),
+            _ => self.push(Item::Host(event.clone()), None),
+        }
+    }
+
+    fn pause(&mut self) {
+        if self.items.is_empty() {
+            return;
+        }
+        let at = now();
+        for event in &mut self.events {
+            event.at = at;
+        }
+        let (items, events) = (std::mem::take(&mut self.items), std::mem::take(&mut self.events));
+        self.recorder.send(at, items, events, ConversationUpdate::default(), None);
+    }
+}
+
+impl Drop for Scribe {
+    fn drop(&mut self) {
+        self.pause();
+    }
+}

@@ -1,0 +1,347 @@
+//! Gives messages to a process, one at a time and in order, and lets go of the process when it has nothing to do.
+//!
+//! One task at a time does this for a session, so that a message is never given to a process that somebody lets go of
+//! at the same moment.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_session::{
+    Conversation, LeaveOpen, Message, PoolError, Pooled, Reservation, SendMode, SessionError, SessionOptions,
+};
+use weir_store::ConversationUpdate;
+use weir_transcript::HostEvent;
+use weir_wire::{MessageId, SessionId};
+
+use crate::core::Lease;
+use crate::error::HostError;
+use crate::facts;
+use crate::item::{Item, Note};
+use crate::ledger::Record;
+use crate::message::{Failure, FailureKind, MessageMode};
+use crate::recorder::Scribe;
+use crate::room::{Room, State};
+use crate::settings::SessionSettings;
+
+/// How often to look for a free process when nobody says that there is one.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long what a process wrote last may take to be shown after its answer has come.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// Something to do for a session.
+enum Job {
+    /// Give this message to the process.
+    HandOver(Box<Record>),
+    /// Let go of the process.
+    LetGo(Pooled),
+}
+
+/// What to do next; nothing while somebody stops the session or the host is being shut down.
+fn next_job(room: &Room, state: &mut State) -> Option<Job> {
+    if state.failed.is_some() || state.stopping > 0 || room.core.is_shutting_down() {
+        return None;
+    }
+    let is_idle = !state.book.has_process() && !state.book.ledger.is_any_in_flight();
+    let is_useless = is_idle && (state.is_stale || !state.book.ledger.has_next());
+    match state.session.take_if(|session| is_useless || session.session().is_over()) {
+        Some(session) => Some(Job::LetGo(session)),
+        None => state.book.ledger.claim_next().map(|record| Job::HandOver(Box::new(record))),
+    }
+}
+
+impl Lease {
+    /// Sees to it that what is to be done is done.
+    pub(crate) fn kick(&self) {
+        let mut state = self.lock();
+        if state.is_working {
+            return;
+        }
+        if let Some(job) = next_job(self, &mut state) {
+            state.is_working = true;
+            drop(state);
+            tokio::spawn(work(self.another(), job));
+        }
+    }
+}
+
+async fn work(room: Lease, first: Job) {
+    let mut job = Some(first);
+    while let Some(next) = job {
+        match next {
+            Job::HandOver(record) => room.hand_over(*record).await,
+            Job::LetGo(session) => {
+                room.core.pool.remove(session.key()).await;
+                room.core.freed.notify_waiters();
+            }
+        }
+        let mut state = room.lock();
+        job = next_job(&room, &mut state);
+        state.is_working = job.is_some();
+    }
+    room.refresh();
+}
+
+impl Lease {
+    /// Gives a message to the process. If that is not possible now, the message stays where it is or is told why.
+    async fn hand_over(&self, record: Record) {
+        let id = record.message.message_id.clone();
+        match self.try_hand_over(&record).await {
+            Ok(true) => {}
+            // Somebody stops the session, or the host is being shut down.
+            Ok(false) => self.lock().book.ledger.unclaim(&id),
+            Err(error) => self.refuse(&id, &error).await,
+        }
+    }
+
+    async fn try_hand_over(&self, record: &Record) -> Result<bool, SessionError> {
+        let id = &record.message.message_id;
+        self.check_budget()?;
+        let session = self.session();
+        let Some(reservation) = self.reserve(&session).await? else { return Ok(false) };
+        {
+            let mut state = self.lock();
+            if state.stopping > 0 || state.failed.is_some() {
+                return Ok(false);
+            }
+            // From here on a stop finds the session and ends it.
+            state.session = Some(session.clone());
+            state.book.ledger.set_in_flight(id, true);
+        }
+        let note = Item::Note(Note::HandedOver { message_id: id.clone() });
+        if self.recorder.recorded(vec![note], ConversationUpdate::default()).await.is_err() {
+            // The log has failed, and with it everything else.
+            return Ok(true);
+        }
+        let mode = match record.message.mode {
+            MessageMode::Queue => SendMode::Queue,
+            MessageMode::Steer => SendMode::Steer,
+        };
+        let message = Message { content: record.message.content(), id: Some(id.clone()) };
+        let sent = session.send_reserved(reservation, message, mode).await;
+        let mut sent = match sent {
+            Ok(sent) => sent,
+            Err(error) => {
+                self.lock().book.ledger.set_in_flight(id, false);
+                return Err(error);
+            }
+        };
+        let room = self.another();
+        tokio::spawn(async move {
+            let answer = sent.answer().await;
+            room.answered(&sent.id, answer.err()).await;
+        });
+        Ok(true)
+    }
+
+    fn check_budget(&self) -> Result<(), SessionError> {
+        let state = self.lock();
+        match (facts::cost(&state), state.kept.max_cost_usd) {
+            (Some(spent), Some(limit)) if spent >= limit => {
+                Err(SessionError::BudgetExhausted { spent, limit })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for room for a process; none if the message is not to be sent any more.
+    async fn reserve(&self, session: &Pooled) -> Result<Option<Reservation>, SessionError> {
+        let waiting = &self.core.counters.waiting_for_process;
+        let mut is_counted = false;
+        let reservation = loop {
+            let freed = self.core.freed.notified();
+            if self.core.is_shutting_down() || self.lock().stopping > 0 {
+                break Ok(None);
+            }
+            let reserved = tokio::select! {
+                reserved = session.reserve() => reserved,
+                _ = self.until(|state| (state.stopping > 0).then_some(())) => break Ok(None),
+            };
+            match reserved {
+                Ok(reservation) => break Ok(Some(reservation)),
+                Err(PoolError::Full { .. }) => {}
+                Err(PoolError::Session(error)) => break Err(error),
+                Err(_) => break Ok(None),
+            }
+            if !is_counted {
+                is_counted = true;
+                crate::metrics::count(waiting, 1);
+            }
+            // Nothing is lost if it is missed: that only takes longer.
+            let _ = tokio::time::timeout(LOOK_AGAIN, freed).await;
+        };
+        if is_counted {
+            waiting.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        reservation
+    }
+
+    /// The session that talks to the CLI, made if there is none.
+    fn session(&self) -> Pooled {
+        let options = {
+            let mut state = self.lock();
+            if let Some(session) = &state.session {
+                return session.clone();
+            }
+            state.is_stale = false;
+            self.session_options(&state)
+        };
+        self.core.pool.conversation(self.id.as_str(), options)
+    }
+
+    fn session_options(&self, state: &State) -> SessionOptions {
+        let settings = settings(self, state);
+        let host = &self.core.options;
+        let mut options = (host.recipe)(&settings);
+        let kept = settings.kept;
+        options.cwd = Some(settings.cwd);
+        options.model = settings.model.or(options.model);
+        options.permission_mode = kept.permission_mode.or(options.permission_mode);
+        options.allowed_tools.extend(kept.allowed_tools);
+        options.disallowed_tools.extend(kept.disallowed_tools);
+        options.system_prompt = kept.system_prompt.or(options.system_prompt);
+        options.append_system_prompt = kept.append_system_prompt.or(options.append_system_prompt);
+        options.max_turns = kept.max_turns.or(options.max_turns);
+        let inherited = kept.inherited_usd.unwrap_or(0.0);
+        options.max_cost_usd = kept.max_cost_usd.map(|limit| limit + inherited).or(options.max_cost_usd);
+        options.conversation = match (facts::cli_session(state), kept.fork_of) {
+            (Some(id), _) => Conversation::Resume(SessionId::from(id.as_str())),
+            (None, Some(id)) => Conversation::Fork(SessionId::from(id.as_str())),
+            (None, None) => Conversation::New,
+        };
+        options.history = Some(Box::new(state.book.history().clone()));
+        options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());
+        options.limits.answer = options.limits.answer.or(host.ask_timeout);
+        let scribe = Scribe::new(Arc::clone(&self.recorder));
+        options.observer = Some(match options.observer.take() {
+            Some(observer) => Box::new((scribe, Beside(observer))),
+            None => Box::new(scribe),
+        });
+        if options.handler.is_none() {
+            options.handler = Some(Arc::new(LeaveOpen));
+        }
+        options
+    }
+
+    /// The answer to a message has come, or will not.
+    async fn answered(&self, id: &MessageId, error: Option<SessionError>) {
+        // What the process wrote is shown a moment later than the answer comes.
+        let is_final = self.until(|state| {
+            let record = state.book.ledger.get(id);
+            record.is_none_or(|record| record.state.is_final()).then_some(())
+        });
+        let is_final = tokio::time::timeout(LAST_WORDS, is_final).await;
+        if let Some(error) = &error {
+            self.failed(id, &facts::failure_by(error)).await;
+        }
+        if is_final.is_err() {
+            // Nobody said what became of it, and nobody will.
+            let lost = HostEvent::MessageCancelled { message: id.clone() };
+            let _ = self.recorder.recorded(vec![Item::Host(lost)], ConversationUpdate::default()).await;
+        }
+        self.lock().book.ledger.set_in_flight(id, false);
+        self.core.freed.notify_waiters();
+        self.refresh();
+        self.kick();
+    }
+
+    /// A message cannot be given to the CLI.
+    async fn refuse(&self, id: &MessageId, error: &SessionError) {
+        let cancelled = Item::Host(HostEvent::MessageCancelled { message: id.clone() });
+        self.failed(id, &facts::failure_by(error)).await;
+        // If the log does not take it, the session has failed and everybody is told so.
+        let _ = self.recorder.recorded(vec![cancelled], ConversationUpdate::default()).await;
+        self.lock().book.ledger.unclaim(id);
+        self.refresh();
+    }
+
+    async fn failed(&self, id: &MessageId, failure: &Failure) {
+        self.lock().book.ledger.failed(id, failure);
+        // What somebody wanted is no failure of the session.
+        if !matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled) {
+            let note = Note::Failed { message_id: Some(id.clone()), failure: failure.clone() };
+            let _ = self.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await;
+        }
+    }
+}
+
+/// What a session works with.
+pub(crate) fn settings(room: &Room, state: &State) -> SessionSettings {
+    SessionSettings {
+        id: room.id.clone(),
+        key: state.row.key.clone(),
+        cwd: state.row.cwd.clone().unwrap_or_default().into(),
+        model: state.row.model.clone().filter(|model| !model.is_empty()),
+        kept: state.kept.clone(),
+    }
+}
+
+/// An observer of the recipe's own, beside ours.
+struct Beside(Box<dyn weir_session::Observer>);
+
+impl weir_session::Observer for Beside {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.bytes(bytes);
+    }
+
+    fn line(&mut self, line: &weir_wire::Line<'_>) {
+        self.0.line(line);
+    }
+
+    fn host(&mut self, event: &HostEvent) {
+        self.0.host(event);
+    }
+
+    fn change(&mut self, view: &weir_transcript::View, change: &weir_transcript::Change<'_>) {
+        self.0.change(view, change);
+    }
+
+    fn pause(&mut self) {
+        self.0.pause();
+    }
+}
+
+/// Ends everything that a session does, and takes back what waits. When this returns, no process is left.
+pub(crate) async fn stop(room: &Lease) -> Result<(), HostError> {
+    let session = {
+        let mut state = room.lock();
+        state.stopping += 1;
+        state.session.clone()
+    };
+    let _stopping = Stopping(room);
+    room.refresh();
+    if let Some(session) = session {
+        session.session().stop().await;
+        room.core.pool.remove(session.key()).await;
+        room.lock().session.take_if(|current| current.session().is_over());
+        room.core.freed.notify_waiters();
+    }
+    // Whoever was about to send something has seen that it is not wanted.
+    let waiting = room.until(|state| (!state.is_working).then(|| state.book.ledger.claim_all())).await?;
+    if !waiting.is_empty() {
+        let cancelled = |id: &MessageId| Item::Host(HostEvent::MessageCancelled { message: id.clone() });
+        let cancelled = waiting.iter().map(cancelled).collect();
+        let recorded = room.recorder.recorded(cancelled, ConversationUpdate::default()).await;
+        let mut state = room.lock();
+        for id in &waiting {
+            state.book.ledger.unclaim(id);
+        }
+        drop(state);
+        recorded?;
+    }
+    // What it wrote last is in the view before anybody hears that it has stopped.
+    room.until(|state| (!state.book.has_process() && !state.book.ledger.is_any_in_flight()).then_some(()))
+        .await
+}
+
+/// Somebody is stopping a session.
+struct Stopping<'a>(&'a Lease);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.stopping = state.stopping.saturating_sub(1);
+        drop(state);
+        self.0.refresh();
+        self.0.kick();
+    }
+}

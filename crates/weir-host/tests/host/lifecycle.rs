@@ -1,0 +1,248 @@
+//! Sessions as such.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_host::{
+    AllEvent, Host, HostError, ListSessions, MessageState, NewMessage, NewSession, SessionStatus,
+};
+
+use crate::place::{Onlooker, Place, ask, id_of, me, says, script, send, soon, status, until};
+
+#[tokio::test]
+async fn a_key_names_one_session() {
+    let place = Place::new();
+    let host = place.host().await;
+    let new = || NewSession { key: Some("k".into()), ..NewSession::new(place.work()) };
+    let first = host.create(new(), &me()).await.unwrap();
+    let second = host.create(new(), &me()).await.unwrap();
+    assert!(first.new && !second.new);
+    assert_eq!(first.session, second.session);
+    host.archive(&id_of(&first.session), true).await.unwrap();
+    assert!(host.create(new(), &me()).await.unwrap().new, "an archived one has no key any more");
+    let back = host.archive(&id_of(&first.session), false).await;
+    assert!(matches!(back, Err(HostError::KeyInUse { .. })), "{back:?}");
+}
+
+#[tokio::test]
+async fn folders_lie_below_a_root_after_links_are_resolved() {
+    let place = Place::new();
+    let host = place.host().await;
+    std::os::unix::fs::symlink(place.path("home"), place.path("work").join("link")).unwrap();
+    std::fs::create_dir(place.path("work").join("inside")).unwrap();
+    std::fs::write(place.path("work").join("file"), "").unwrap();
+    let work = place.work();
+    for folder in
+        ["", "work", "/", "/nowhere", &format!("{work}/link"), &format!("{work}/.."), &format!("{work}/file")]
+    {
+        let refused = host.create(NewSession::new(folder), &me()).await;
+        assert!(matches!(refused, Err(HostError::Folder { .. })), "{folder}: {refused:?}");
+    }
+    let inside = host.create(NewSession::new(format!("{work}/inside/../inside")), &me()).await.unwrap();
+    assert_eq!(
+        inside.session.cwd,
+        format!("{}/inside", place.path("work").canonicalize().unwrap().display())
+    );
+}
+
+#[tokio::test]
+async fn flags_cannot_be_smuggled_in() {
+    let place = Place::new();
+    let host = place.host().await;
+    let bad = [
+        NewSession { model: Some("--dangerously-skip-permissions".into()), ..NewSession::new(place.work()) },
+        NewSession { permission_mode: Some("-x".into()), ..NewSession::new(place.work()) },
+        NewSession { allowed_tools: vec!["--settings".into()], ..NewSession::new(place.work()) },
+        NewSession { disallowed_tools: vec!["a\nb".into()], ..NewSession::new(place.work()) },
+        NewSession { max_cost_usd: Some(f64::NAN), ..NewSession::new(place.work()) },
+        NewSession { max_turns: Some(0), ..NewSession::new(place.work()) },
+    ];
+    for new in bad {
+        let refused = host.create(new, &me()).await;
+        assert!(matches!(refused, Err(HostError::Invalid(_))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_watched() {
+    let place = Place::new();
+    let host = place.host().await;
+    let mut all = host.watch_all();
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let new = NewSession { name: Some(format!("number {number}")), ..NewSession::new(place.work()) };
+        ids.push(id_of(&host.create(new, &me()).await.unwrap().session));
+    }
+    let first = host.list(ListSessions { limit: Some(3), ..ListSessions::default() }).await.unwrap();
+    let second =
+        ListSessions { limit: Some(3), cursor: first.next_cursor.clone(), ..ListSessions::default() };
+    let second = host.list(second).await.unwrap();
+    assert_eq!((first.sessions.len(), second.sessions.len(), second.next_cursor), (3, 2, None));
+    let found =
+        host.list(ListSessions { search: Some("NUMBER 3".into()), ..Default::default() }).await.unwrap();
+    assert_eq!(found.sessions.len(), 1);
+    let renamed = host.rename(&ids[0], Some("another".into())).await.unwrap();
+    assert_eq!(renamed.name.as_deref(), Some("another"));
+    host.delete(&ids[1]).await.unwrap();
+    assert!(matches!(host.delete(&ids[1]).await, Err(HostError::NotFound(_))));
+    assert!(matches!(host.info(&ids[1]).await, Err(HostError::NotFound(_))));
+    host.archive(&ids[2], true).await.unwrap();
+    let live = host.list(ListSessions { archived: Some(false), ..ListSessions::default() }).await.unwrap();
+    assert_eq!(live.sessions.len(), 3);
+    let refused = host.send(&ids[2], NewMessage::text("x"), &me()).await;
+    assert!(matches!(refused, Err(HostError::Archived)), "{refused:?}");
+    // Each session once, with its newest state, however much has happened to it.
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        match soon(all.next()).await.unwrap() {
+            AllEvent::Session(info) => seen.push((info.id.clone(), info.name.clone(), info.archived)),
+            AllEvent::Removed { id } => seen.push((id, None, false)),
+            _ => {}
+        }
+    }
+    assert_eq!(seen[0].1.as_deref(), Some("another"));
+    assert_eq!(seen[1], (ids[1].to_string(), None, false));
+    assert!(seen[2].2);
+    host.shut_down(Duration::ZERO).await;
+    assert_eq!(soon(all.next()).await, None);
+}
+
+#[tokio::test]
+async fn the_cost_is_counted_once_over_restarts() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    ask(&host, &id, says("one")).await;
+    let once = status(&host, &id, SessionStatus::Idle).await.cost_usd.unwrap();
+    soon(host.stop(&id, &me())).await.unwrap();
+    ask(&host, &id, says("two")).await;
+    let twice = status(&host, &id, SessionStatus::Idle).await;
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+    let host = place.host().await;
+    assert_eq!(host.info(&id).await.unwrap().cost_usd, twice.cost_usd);
+    ask(&host, &id, says("three")).await;
+    let thrice = status(&host, &id, SessionStatus::Idle).await;
+    assert_eq!(thrice.cli_session_id, twice.cli_session_id, "the same conversation");
+    let (twice, thrice) = (twice.cost_usd.unwrap(), thrice.cost_usd.unwrap());
+    assert!((twice - 2.0 * once).abs() < 1e-9, "{once} {twice}");
+    assert!((thrice - 3.0 * once).abs() < 1e-9, "{once} {thrice}");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_fork_has_the_history_and_a_life_of_its_own() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    ask(&host, &id, says("shared history")).await;
+    let parent = status(&host, &id, SessionStatus::Idle).await;
+    let fork = host.fork(&id, Some("a fork".into()), &me()).await.unwrap();
+    assert_eq!(fork.parent.as_ref().unwrap().id, parent.id);
+    assert_eq!((fork.status, fork.cli_session_id.clone(), fork.cost_usd), (SessionStatus::Idle, None, None));
+    let child = id_of(&fork);
+    assert_eq!(ask(&host, &child, says("on its own")).await, "on its own");
+    let fork = status(&host, &child, SessionStatus::Idle).await;
+    assert!(fork.cli_session_id.is_some() && fork.cli_session_id != parent.cli_session_id, "{fork:?}");
+    assert!((fork.cost_usd.unwrap() - parent.cost_usd.unwrap()).abs() < 1e-9, "only what it cost itself");
+    let entries = host.transcript(&child, None, 100).await.unwrap().entries;
+    let text = serde_json::to_string(&entries).unwrap();
+    assert!(text.contains("shared history") && text.contains("on its own"));
+    let again = serde_json::to_string(&host.transcript(&id, None, 100).await.unwrap().entries).unwrap();
+    assert!(!again.contains("on its own"));
+    host.delete(&id).await.unwrap();
+    assert_eq!(ask(&host, &child, says("still there")).await, "still there");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn deleting_stops_first_and_tells_viewers() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &id, SessionStatus::Running).await;
+    let mut onlooker = Onlooker::new(&host, &id, None).await;
+    soon(host.delete(&id)).await.unwrap();
+    assert_eq!(place.living(), Vec::<u32>::new());
+    while onlooker.step().await {}
+    assert_eq!(soon(onlooker.watch.next()).await.map(|_| ()), None);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn what_waits_at_a_shutdown_is_held_for_the_next_start() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let running = send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &id, SessionStatus::Running).await;
+    let waiting = send(&host, &id, says("afterwards")).await;
+    let mut onlooker = Onlooker::new(&host, &id, None).await;
+    soon(host.shut_down(Duration::ZERO)).await;
+    assert_eq!(place.living(), Vec::<u32>::new());
+    assert!(matches!(host.send(&id, NewMessage::text("x"), &me()).await, Err(HostError::ShuttingDown)));
+    while onlooker.step().await {}
+    drop((onlooker, host));
+    let host = place.host().await;
+    let info = host.info(&id).await.unwrap();
+    assert_eq!((info.status, info.queued), (SessionStatus::Interrupted, 1));
+    let messages = host.messages(&id, None).await.unwrap();
+    let state = |id| messages.iter().find(|message| message.message_id == id).map(|m| (m.state, m.held));
+    assert_eq!(state(waiting.message_id.clone()), Some((MessageState::Queued, true)));
+    assert!(state(running.message_id).unwrap().0.is_final());
+    let report = soon(host.resume(&id, &me())).await.unwrap();
+    assert_eq!(report.released, 1);
+    assert_eq!(soon(host.finished(&id, &waiting.message_id)).await.unwrap().text, "afterwards");
+    let nothing = host.resume(&id, &me()).await;
+    assert!(matches!(nothing, Err(HostError::NothingToResume)), "{nothing:?}");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_second_host_on_the_same_folder_is_refused() {
+    let place = Place::new();
+    let host = place.host().await;
+    assert!(matches!(Host::open(place.options()).await, Err(HostError::Locked(_))));
+    drop(host);
+    place.host().await;
+}
+
+#[tokio::test]
+async fn more_sessions_than_processes_wait_for_each_other() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.pool.most = 2;
+    let host = Host::open(options).await.unwrap();
+    let mut sent = Vec::new();
+    for number in 0..5 {
+        let id = place.session(&host).await;
+        let steps = json!([{"sleep": 0.2, "text": format!("answer {number}")}]);
+        sent.push((id.clone(), send(&host, &id, script(&steps)).await));
+    }
+    for (number, (id, message)) in sent.iter().enumerate() {
+        let ended = soon(host.finished(id, &message.message_id)).await.unwrap();
+        assert_eq!(ended.text, format!("answer {number}"));
+        assert!(place.living().len() <= 2);
+    }
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_needs_is_not_in_memory() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.pool.idle = Some(Duration::from_millis(50));
+    let host = Host::open(options).await.unwrap();
+    let id = place.session(&host).await;
+    ask(&host, &id, says("one")).await;
+    let in_memory = || host.metrics().sessions.iter().map(|(_, count)| count).sum::<u64>();
+    until("the process goes when it has nothing to do", || place.living().is_empty()).await;
+    until("the session goes with it", || in_memory() == 0).await;
+    let onlooker = Onlooker::new(&host, &id, None).await;
+    assert_eq!((in_memory(), onlooker.view.turns.len()), (1, 1));
+    drop(onlooker);
+    until("a viewer that goes takes it along", || in_memory() == 0).await;
+    assert_eq!(ask(&host, &id, says("two")).await, "two");
+    soon(host.shut_down(Duration::ZERO)).await;
+}

@@ -1,0 +1,15 @@
+//! The host on the simulated CLI: real processes, a real log.
+#![cfg(target_os = "linux")]
+
+#[cfg(test)]
+mod asking;
+#[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
+mod place;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod talking;
+#[cfg(test)]
+mod watching;

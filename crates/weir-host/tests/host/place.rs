@@ -1,0 +1,261 @@
+//! A place for a host with the simulated CLI.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use weir_host::{
+    Accepted, Actor, ConversationId, Format, Frame, Host, HostOptions, NewMessage, NewSession, SessionInfo,
+    SessionStatus, Watch, WatchQuery,
+};
+use weir_process::{Environment, StopOptions};
+use weir_session::SessionOptions;
+use weir_store::{Durability, SqliteOptions, SqliteStore};
+use weir_transcript::{Change, View};
+
+/// Longer than anything takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A folder with a home, a workspace, a log and state.
+pub(crate) struct Place {
+    folder: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+/// A prompt with a script for the simulated CLI.
+pub(crate) fn script(steps: &Value) -> String {
+    format!("@@{steps}")
+}
+
+pub(crate) fn says(text: &str) -> String {
+    script(&serde_json::json!([{"text": text}]))
+}
+
+pub(crate) fn me() -> Actor {
+    Actor::new("me")
+}
+
+/// Waits, but not for ever.
+pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(DEADLINE, future).await.expect("this should not take so long")
+}
+
+/// Waits for a condition that nobody tells us about.
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < DEADLINE, "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
+pub(crate) fn simulated_claude() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).unwrap();
+    let name = format!("simulated-claude{}", std::env::consts::EXE_SUFFIX);
+    let program = built.join("examples").join(name);
+    assert!(
+        program.is_file(),
+        "{} is not there: `cargo test -p weir-host` builds it; for a single test run `cargo build --examples` first",
+        program.display()
+    );
+    program
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home", "work", "tmp"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self { folder, environment: Vec::new() }
+    }
+
+    /// Sets something in the environment of the CLI.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn work(&self) -> String {
+        self.path("work").to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn options(&self) -> HostOptions {
+        let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+        let store = SqliteStore::open(self.path("weir.db"), &sqlite).unwrap();
+        let mut environment =
+            Environment::only(["PATH"]).set("HOME", self.path("home")).set("TMPDIR", self.path("tmp"));
+        for (name, value) in &self.environment {
+            environment = environment.set(name, value);
+        }
+        let recipe = move |_: &weir_host::SessionSettings| {
+            let mut options =
+                SessionOptions::new().program(simulated_claude()).environment(environment.clone());
+            options.limits.interrupt = Duration::from_secs(1);
+            options.stop = StopOptions {
+                grace: Duration::from_secs(1),
+                terminate: Duration::from_secs(1),
+                descendants: Duration::from_millis(200),
+                kill: Duration::from_secs(20),
+            };
+            options
+        };
+        let mut options = HostOptions::new(Arc::new(store), recipe).root(self.path("work"));
+        options.state_directory = Some(self.path("state"));
+        options
+    }
+
+    pub(crate) async fn host(&self) -> Host {
+        Host::open(self.options()).await.unwrap()
+    }
+
+    /// A new session.
+    pub(crate) async fn session(&self, host: &Host) -> ConversationId {
+        let mut new = NewSession::new(self.work());
+        new.allowed_tools = vec!["Bash".to_owned()];
+        id_of(&host.create(new, &me()).await.unwrap().session)
+    }
+
+    /// The living processes of this place, found by their home.
+    pub(crate) fn living(&self) -> Vec<u32> {
+        let home = format!("HOME={}\0", self.path("home").display());
+        let mut living = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            if environment.windows(home.len()).any(|part| part == home.as_bytes()) {
+                living.push(pid);
+            }
+        }
+        living
+    }
+}
+
+pub(crate) fn id_of(info: &SessionInfo) -> ConversationId {
+    info.id.parse().unwrap()
+}
+
+pub(crate) async fn send(host: &Host, id: &ConversationId, text: impl Into<String>) -> Accepted {
+    soon(host.send(id, NewMessage::text(text), &me())).await.unwrap()
+}
+
+/// Sends a message and waits for its answer.
+pub(crate) async fn ask(host: &Host, id: &ConversationId, text: impl Into<String>) -> String {
+    let accepted = send(host, id, text).await;
+    let finished = soon(host.finished(id, &accepted.message_id)).await.unwrap();
+    assert_eq!(finished.error, None);
+    finished.text
+}
+
+/// Waits until a session is doing this.
+pub(crate) async fn status(host: &Host, id: &ConversationId, wanted: SessionStatus) -> SessionInfo {
+    let started = Instant::now();
+    loop {
+        let info = host.info(id).await.unwrap();
+        if info.status == wanted {
+            return info;
+        }
+        assert!(started.elapsed() < DEADLINE, "{:?} instead of {wanted:?}", info.status);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// One who watches the view, and keeps a copy of it.
+pub(crate) struct Onlooker {
+    pub(crate) watch: Watch,
+    pub(crate) view: View,
+    pub(crate) seq: u64,
+    pub(crate) hello: Value,
+    pub(crate) session: Value,
+    pub(crate) messages: Value,
+    pub(crate) snapshots: usize,
+    pub(crate) cursor: Option<weir_host::Cursor>,
+}
+
+impl Onlooker {
+    pub(crate) async fn new(host: &Host, id: &ConversationId, cursor: Option<weir_host::Cursor>) -> Self {
+        let query = WatchQuery { format: Format::View, cursor, heartbeat: None };
+        let watch = soon(host.watch(id, query)).await.unwrap();
+        let mut onlooker = Self {
+            watch,
+            view: View::default(),
+            seq: 0,
+            hello: Value::Null,
+            session: Value::Null,
+            messages: Value::Null,
+            snapshots: 0,
+            cursor: None,
+        };
+        onlooker.hello = json(&soon(onlooker.watch.next()).await.unwrap());
+        assert!(onlooker.step().await);
+        assert_eq!(onlooker.snapshots, 1, "a snapshot comes after the greeting");
+        onlooker
+    }
+
+    /// Takes the next frame. Whether there was one.
+    pub(crate) async fn step(&mut self) -> bool {
+        let Some(frame) = soon(self.watch.next()).await else { return false };
+        self.take(&frame);
+        frame.event() != "bye"
+    }
+
+    fn take(&mut self, frame: &Frame) {
+        let mut data = json(frame);
+        if let Some(cursor) = frame.id() {
+            assert!(self.cursor.as_ref().is_none_or(|before| before.seq <= cursor.seq), "{cursor} goes back");
+            self.cursor = Some(cursor.clone());
+        }
+        match frame.event() {
+            "snapshot" => {
+                self.snapshots += 1;
+                self.seq = data["seq"].as_u64().unwrap();
+                self.view = serde_json::from_value(data["view"].take()).unwrap();
+                self.session = data["session"].take();
+                self.messages = data["messages"].take();
+            }
+            "changes" => {
+                self.seq = data["seq"].as_u64().unwrap();
+                for change in data["changes"].as_array().unwrap() {
+                    let change: Change<'_> = serde_json::from_value(change.clone()).unwrap();
+                    self.view.apply(&change);
+                }
+            }
+            "session" => self.session = data,
+            "messages" => self.messages = data["messages"].take(),
+            "bye" | "heartbeat" => {}
+            other => panic!("what is {other}?"),
+        }
+    }
+
+    /// Takes frames until something is true of the view.
+    pub(crate) async fn until(&mut self, what: &str, mut condition: impl FnMut(&Self) -> bool) {
+        while !condition(self) {
+            assert!(self.step().await, "over before: {what}");
+        }
+    }
+}
+
+pub(crate) fn json(frame: &Frame) -> Value {
+    serde_json::from_slice(frame.data()).unwrap()
+}
+
+/// Takes frames until one of this name.
+pub(crate) async fn frames_until(watch: &mut Watch, event: &str) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    loop {
+        let frame = soon(watch.next()).await.expect("it goes on");
+        let is_last = frame.event() == event;
+        frames.push(frame);
+        if is_last {
+            return frames;
+        }
+    }
+}
