@@ -1,6 +1,7 @@
 //! The `weir` command.
 
 mod ask;
+mod bridge;
 mod chat;
 mod conversation;
 mod doctor;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         opts::Command::Sessions(opts) => {
             sessions::Settings::resolve(opts).and_then(|settings| sessions::run(&settings))
         }
+        opts::Command::Bridge(opts) => bridge::run(*opts),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)

@@ -56,6 +56,7 @@ pub struct Inlet {
     pub(crate) store: Arc<BridgeStore>,
     pub(crate) deliveries: mpsc::Sender<Delivery>,
     pub(crate) health: Arc<Health>,
+    pub(crate) notes: mpsc::UnboundedSender<String>,
 }
 
 /// The bridge is over, or cannot keep anything. What was delivered will have to be delivered again.
@@ -103,6 +104,12 @@ impl Inlet {
         let (store, name) = (Arc::clone(&self.store), self.channel.clone());
         // Where it is lost, deliveries come again, and are recognised.
         let _ = tokio::task::spawn_blocking(move || store.set_cursor(name.as_str(), &value)).await;
+    }
+
+    /// Something for the log.
+    pub fn note(&self, note: impl std::fmt::Display) {
+        // Where nobody reads the log there is nobody to tell.
+        let _ = self.notes.send(format!("{}: {note}", self.channel));
     }
 
     /// Tells whether the channel can be reached.

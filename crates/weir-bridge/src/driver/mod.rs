@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
@@ -39,6 +39,19 @@ pub struct Driver {
     tell: mpsc::UnboundedSender<Event>,
     waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
     notes: mpsc::UnboundedSender<String>,
+    quiet: watch::Sender<bool>,
+}
+
+/// Tells when a bridge has nothing left to do.
+#[derive(Debug, Clone)]
+pub struct Idle(watch::Receiver<bool>);
+
+impl Idle {
+    /// Waits until every message that was delivered has its outcome and every reply is there.
+    pub async fn wait(mut self) {
+        // A bridge that is gone has nothing left to do either.
+        let _ = self.0.wait_for(|quiet| *quiet).await;
+    }
 }
 
 impl Driver {
@@ -68,7 +81,13 @@ impl Driver {
             tell,
             waiting: HashMap::new(),
             notes,
+            quiet: watch::Sender::new(false),
         })
+    }
+
+    /// Tells when there is nothing left to do.
+    pub fn idle(&self) -> Idle {
+        Idle(self.quiet.subscribe())
     }
 
     /// How each channel is doing.
@@ -86,6 +105,7 @@ impl Driver {
                 store: Arc::clone(&self.store),
                 deliveries: deliver.clone(),
                 health: self.health.get(name).cloned().unwrap_or_default(),
+                notes: self.notes.clone(),
             };
             tasks.spawn(Arc::clone(channel).run(inlet));
         }
@@ -94,6 +114,8 @@ impl Driver {
         self.act(first).await?;
         tokio::pin!(stop);
         loop {
+            let quiet = self.bridge.is_quiet() && self.events.is_empty() && deliveries.is_empty();
+            self.quiet.send_replace(quiet);
             let wake = self.until_deadline();
             tokio::select! {
                 () = &mut stop => return Ok(()),

@@ -203,6 +203,11 @@ impl Bridge {
         self.inbox.len()
     }
 
+    /// Whether every message has its outcome and everything that is to be said is there.
+    pub fn is_quiet(&self) -> bool {
+        self.inbox.is_empty() && self.cards.is_empty() && self.scopes.values().all(|scope| scope.reply.is_none())
+    }
+
     fn tick(&mut self) {
         self.expire_asks();
         let due: Vec<String> = self.scopes.keys().cloned().collect();

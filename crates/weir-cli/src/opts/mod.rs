@@ -1,5 +1,6 @@
 //! The command line as it is typed. What it means is the business of each command's settings.
 
+mod bridge;
 mod chat;
 mod doctor;
 mod replay;
@@ -10,6 +11,9 @@ mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use bridge::{
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeTryOpts, QueueOpt,
+};
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
 pub(crate) use replay::{OutputOpt, ReplayOpts};
@@ -31,6 +35,7 @@ pub(crate) enum Command {
     Chat(Box<ChatOpts>),
     Sessions(SessionsOpts),
     Replay(ReplayOpts),
+    Bridge(Box<BridgeOpts>),
     Doctor(DoctorOpts),
 }
 
