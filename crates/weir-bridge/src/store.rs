@@ -84,7 +84,9 @@ impl BridgeStore {
             for change in changes {
                 match &change.value {
                     Some(value) => transaction
-                        .prepare_cached("INSERT OR REPLACE INTO records (kind, key, value) VALUES (?1, ?2, ?3)")?
+                        .prepare_cached(
+                            "INSERT OR REPLACE INTO records (kind, key, value) VALUES (?1, ?2, ?3)",
+                        )?
                         .execute(params![change.kind.as_str(), change.key, value.to_string()])?,
                     None => transaction
                         .prepare_cached("DELETE FROM records WHERE kind = ?1 AND key = ?2")?
@@ -100,10 +102,11 @@ impl BridgeStore {
         self.run(|connection| {
             let mut kept = Vec::new();
             for kind in Kind::ALL {
-                let mut statement =
-                    connection.prepare_cached("SELECT key, value FROM records WHERE kind = ?1 ORDER BY key")?;
-                let rows = statement
-                    .query_map([kind.as_str()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+                let mut statement = connection
+                    .prepare_cached("SELECT key, value FROM records WHERE kind = ?1 ORDER BY key")?;
+                let rows = statement.query_map([kind.as_str()], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+                })?;
                 for row in rows {
                     let (key, value) = row?;
                     if let Ok(value) = serde_json::from_str(&value) {
@@ -140,7 +143,9 @@ impl BridgeStore {
     /// Where a channel goes on after a restart.
     pub fn cursor(&self, channel: &str) -> Result<Option<String>, BridgeError> {
         self.run(|connection| {
-            connection.query_row("SELECT value FROM cursors WHERE channel = ?1", [channel], |row| row.get(0)).optional()
+            connection
+                .query_row("SELECT value FROM cursors WHERE channel = ?1", [channel], |row| row.get(0))
+                .optional()
         })
     }
 

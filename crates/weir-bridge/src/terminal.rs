@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::channel::{
-    Capabilities, Channel, Content, Doing, Incoming, IncomingBody, Inlet, MessageRef, Operation, OperationError,
-    Place, Sender,
+    Capabilities, Channel, Content, Doing, Incoming, IncomingBody, Inlet, MessageRef, Operation,
+    OperationError, Place, Sender,
 };
 use crate::error::BridgeError;
 use crate::markup::Markup;

@@ -4,13 +4,18 @@ use proptest::prelude::*;
 use weir_bridge::markup::{Markup, split};
 
 fn markdown() -> impl Strategy<Value = String> {
-    let words = prop::collection::vec("[a-zA-Z<>&*_`\u{e4}\u{1f600}]{1,12}", 1..60).prop_map(|words| words.join(" "));
+    let words =
+        prop::collection::vec("[a-zA-Z<>&*_`\u{e4}\u{1f600}]{1,12}", 1..60).prop_map(|words| words.join(" "));
     let code = prop::collection::vec("[a-z <>&{}();=]{0,80}", 1..60)
         .prop_map(|lines| format!("```rust\n{}\n```", lines.join("\n")));
     let list = prop::collection::vec("[a-z ]{1,40}", 1..30)
         .prop_map(|items| items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"));
-    let table = prop::collection::vec("[a-z]{1,20}", 1..20)
-        .prop_map(|cells| format!("| a | b |\n|---|---|\n{}", cells.iter().map(|cell| format!("| {cell} | x |\n")).collect::<String>()));
+    let table = prop::collection::vec("[a-z]{1,20}", 1..20).prop_map(|cells| {
+        format!(
+            "| a | b |\n|---|---|\n{}",
+            cells.iter().map(|cell| format!("| {cell} | x |\n")).collect::<String>()
+        )
+    });
     let block = prop_oneof![words, code, list, table, "[a-z]{1,600}", "#{1,3} [a-z]{1,30}"];
     prop::collection::vec(block, 0..12).prop_map(|blocks| blocks.join("\n\n"))
 }
@@ -64,7 +69,8 @@ fn code_goes_on_in_the_next_piece() {
 
 #[test]
 fn a_growing_text_changes_its_last_pieces_only() {
-    let text: String = (0..200).map(|number| format!("Sentence number {number} of a long answer.\n\n")).collect();
+    let text: String =
+        (0..200).map(|number| format!("Sentence number {number} of a long answer.\n\n")).collect();
     let whole = split(&text, Markup::TelegramHtml, 500);
     for end in [500, 1_500, 4_000] {
         let part = split(&text[..end], Markup::TelegramHtml, 500);

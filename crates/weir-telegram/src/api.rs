@@ -75,7 +75,11 @@ impl Api {
     }
 
     /// Calls a method.
-    pub async fn call<T: DeserializeOwned>(&self, method: &str, body: &impl Serialize) -> Result<T, ApiError> {
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ApiError> {
         let request = self.client.post(self.url(method)).json(body);
         self.answer(request).await
     }

@@ -59,7 +59,10 @@ impl TelegramChannel {
             Operation::Post { place, content, reply_to, .. } => {
                 let mut body = with_content(at(&place), &content);
                 if let Some(number) = reply_to.and_then(|message| message.as_str().parse::<i64>().ok()) {
-                    body.push(("reply_parameters", json!({"message_id": number, "allow_sending_without_reply": true})));
+                    body.push((
+                        "reply_parameters",
+                        json!({"message_id": number, "allow_sending_without_reply": true}),
+                    ));
                 }
                 self.api.call("sendMessage", &object(body)).await.map(Some)
             }

@@ -64,7 +64,9 @@ async fn wait(inlet: &Inlet, failures: &mut u32, error: &ApiError) -> Result<(),
     };
     *failures = failures.saturating_add(1);
     inlet.note(if matches!(error, ApiError::Refused { code: 409, .. }) {
-        format!("{error}; another program polls with the same token, or this one did a moment ago: trying again")
+        format!(
+            "{error}; another program polls with the same token, or this one did a moment ago: trying again"
+        )
     } else {
         format!("{error}; trying again")
     });

@@ -28,7 +28,8 @@ pub(crate) fn read(update: &Update, channel: &ChannelName, me: &User) -> Option<
     let mention = me.username.as_ref().map(|name| format!("@{name}"));
     let (text, mentions_us) = without_mention(text, mention.as_deref());
     let direct = message.chat.r#type == "private";
-    let is_command = text.starts_with('/') && text.split_whitespace().next().is_some_and(|word| !word.contains('@'));
+    let is_command =
+        text.starts_with('/') && text.split_whitespace().next().is_some_and(|word| !word.contains('@'));
     let incoming = Incoming {
         key: update.update_id.to_string(),
         place: place(message, channel),
@@ -63,7 +64,11 @@ fn sender(user: &User, me: &User) -> Sender {
 fn button(update: i64, query: &CallbackQuery, channel: &ChannelName) -> Option<Incoming> {
     let message = query.message.as_ref()?;
     let direct = message.chat.r#type == "private";
-    let name = if query.from.first_name.is_empty() { query.from.id.to_string() } else { query.from.first_name.clone() };
+    let name = if query.from.first_name.is_empty() {
+        query.from.id.to_string()
+    } else {
+        query.from.first_name.clone()
+    };
     Some(Incoming {
         key: update.to_string(),
         place: place(message, channel),
@@ -78,14 +83,19 @@ fn button(update: i64, query: &CallbackQuery, channel: &ChannelName) -> Option<I
 
 /// The text without a mention of us, and whether there was one.
 fn without_mention(text: &str, mention: Option<&str>) -> (String, bool) {
-    let Some(mention) = mention.filter(|mention| !mention.is_empty()) else { return (text.to_owned(), false) };
+    let Some(mention) = mention.filter(|mention| !mention.is_empty()) else {
+        return (text.to_owned(), false);
+    };
     let lower = text.to_ascii_lowercase();
-    let is_end = |rest: &str| !rest.starts_with(|character: char| character.is_ascii_alphanumeric() || character == '_');
-    let found = lower.match_indices(&mention.to_ascii_lowercase()).find(|(at, found)| {
-        lower.get(at + found.len()..).is_none_or(is_end)
-    });
+    let is_end = |rest: &str| {
+        !rest.starts_with(|character: char| character.is_ascii_alphanumeric() || character == '_')
+    };
+    let found = lower
+        .match_indices(&mention.to_ascii_lowercase())
+        .find(|(at, found)| lower.get(at + found.len()..).is_none_or(is_end));
     let Some((at, found)) = found else { return (text.to_owned(), false) };
-    let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + found.len()..).unwrap_or_default());
+    let (before, after) =
+        (text.get(..at).unwrap_or_default(), text.get(at + found.len()..).unwrap_or_default());
     let joined = if before.is_empty() { after.trim_start().to_owned() } else { format!("{before}{after}") };
     (joined.trim().to_owned(), true)
 }
@@ -132,7 +142,9 @@ mod tests {
     #[test]
     fn topics_are_threads_and_chains_of_replies_are_not() {
         let chat = r#""chat":{"id":-5,"type":"supergroup"},"from":{"id":7,"first_name":"A"},"text":"x","message_thread_id":3"#;
-        let topic = incoming(&format!(r#"{{"update_id":1,"message":{{"message_id":2,"is_topic_message":true,{chat}}}}}"#));
+        let topic = incoming(&format!(
+            r#"{{"update_id":1,"message":{{"message_id":2,"is_topic_message":true,{chat}}}}}"#
+        ));
         assert_eq!(topic.place.thread, Some("3".into()));
         assert!(!topic.addressed && !topic.direct);
         let chain = incoming(&format!(r#"{{"update_id":1,"message":{{"message_id":2,{chat}}}}}"#));
@@ -141,7 +153,9 @@ mod tests {
 
     #[test]
     fn a_button_carries_its_data() {
-        let pressed = incoming(r#"{"update_id":9,"callback_query":{"id":"q","from":{"id":7,"first_name":"A"},"message":{"message_id":2,"chat":{"id":7,"type":"private"}},"data":"a1:0:1"}}"#);
+        let pressed = incoming(
+            r#"{"update_id":9,"callback_query":{"id":"q","from":{"id":7,"first_name":"A"},"message":{"message_id":2,"chat":{"id":7,"type":"private"}},"data":"a1:0:1"}}"#,
+        );
         assert_eq!(pressed.body, IncomingBody::Button { to: "2".into(), data: "a1:0:1".into() });
     }
 }

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Attachment, Capabilities, ChannelName, Incoming, IncomingBody, MessageRef, Operation, OperationError};
+use super::{
+    Attachment, Capabilities, ChannelName, Incoming, IncomingBody, MessageRef, Operation, OperationError,
+};
 use crate::error::BridgeError;
 use crate::store::BridgeStore;
 
@@ -83,7 +85,8 @@ impl Inlet {
                     blob: blob.clone(),
                 };
                 let store = Arc::clone(&self.store);
-                let kept = tokio::task::spawn_blocking(move || store.put_blob(&blob, &file.data, crate::now()));
+                let kept =
+                    tokio::task::spawn_blocking(move || store.put_blob(&blob, &file.data, crate::now()));
                 kept.await.map_err(|_| NotKept)?.map_err(|_| NotKept)?;
                 attachments.push(attachment);
             }

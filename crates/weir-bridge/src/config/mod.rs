@@ -161,7 +161,8 @@ fn longest() -> usize {
 impl Config {
     /// Reads a configuration. Paths in it begin at its folder.
     pub fn read(path: &Path) -> Result<Self, BridgeError> {
-        let text = std::fs::read_to_string(path).map_err(|source| BridgeError::File { path: path.to_owned(), source })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| BridgeError::File { path: path.to_owned(), source })?;
         let mut config = Self::parse(&text)
             .map_err(|error| BridgeError::Configuration(format!("{}: {error}", path.display())))?;
         config.resolve(path.parent().unwrap_or(Path::new(".")));
@@ -211,7 +212,11 @@ impl Config {
         });
         let limits = &self.limits;
         let known = ["telegram", "matrix", "webhook", "terminal"];
-        let named = self.people.iter().map(|person| &person.channel).chain(self.scopes.iter().map(|rule| &rule.channel));
+        let named = self
+            .people
+            .iter()
+            .map(|person| &person.channel)
+            .chain(self.scopes.iter().map(|rule| &rule.channel));
         if let Some(unknown) = named.into_iter().find(|name| !known.contains(&name.as_str())) {
             return Err(BridgeError::Configuration(format!(
                 "there is no channel {unknown:?}: it must be one of {}",
@@ -221,7 +226,9 @@ impl Config {
         let people: BTreeMap<_, _> = self
             .people
             .iter()
-            .map(|person| ((ChannelName::from(person.channel.as_str()), person.id.as_str().into()), person.role))
+            .map(|person| {
+                ((ChannelName::from(person.channel.as_str()), person.id.as_str().into()), person.role)
+            })
             .collect();
         let scopes = self
             .scopes
@@ -236,8 +243,12 @@ impl Config {
             people,
             scopes,
             messages_per_minute: limits.messages_per_minute.unwrap_or(usual.messages_per_minute),
-            messages_per_ten_minutes: limits.messages_per_ten_minutes.unwrap_or(usual.messages_per_ten_minutes),
-            ask_timeout_ms: limits.ask_timeout_minutes.map_or(usual.ask_timeout_ms, |minutes| i64::from(minutes) * 60_000),
+            messages_per_ten_minutes: limits
+                .messages_per_ten_minutes
+                .unwrap_or(usual.messages_per_ten_minutes),
+            ask_timeout_ms: limits
+                .ask_timeout_minutes
+                .map_or(usual.ask_timeout_ms, |minutes| i64::from(minutes) * 60_000),
             only_admins_allow: limits.only_admins_allow.unwrap_or(usual.only_admins_allow),
             most_waiting: limits.most_waiting.unwrap_or(usual.most_waiting),
             most_parts: limits.most_parts.unwrap_or(usual.most_parts),
@@ -310,12 +321,14 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong() {
-        let error = |text: &str| {
-            Config::parse(text).and_then(|config| config.settings()).unwrap_err().to_string()
-        };
+        let error =
+            |text: &str| Config::parse(text).and_then(|config| config.settings()).unwrap_err().to_string();
         assert!(error("").contains("defaults.workspace"));
         assert!(error("colour = 1").contains("unknown field `colour`"));
-        assert!(error("[defaults]\nworkspace='/w'\n[[people]]\nchannel='icq'\nid='1'").contains("no channel \"icq\""));
+        assert!(
+            error("[defaults]\nworkspace='/w'\n[[people]]\nchannel='icq'\nid='1'")
+                .contains("no channel \"icq\"")
+        );
         assert!(error("[defaults]\nqueue='later'").contains("unknown variant `later`"));
     }
 }

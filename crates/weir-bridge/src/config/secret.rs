@@ -52,9 +52,8 @@ impl SecretSource {
                 let read = std::fs::read_to_string(path);
                 read.map_err(|source| BridgeError::File { path: path.clone(), source })?
             }
-            (None, Some(name)) => std::env::var(name).map_err(|_| {
-                BridgeError::Configuration(format!("{what}: the variable {name} is not set"))
-            })?,
+            (None, Some(name)) => std::env::var(name)
+                .map_err(|_| BridgeError::Configuration(format!("{what}: the variable {name} is not set")))?,
             _ => {
                 return Err(BridgeError::Configuration(format!(
                     "{what}: name a file, as in {{ file = \"secret\" }}, or a variable, as in {{ env = \"NAME\" }}, but not both"
@@ -87,7 +86,8 @@ mod tests {
     fn says_what_is_missing() {
         let error = SecretSource { file: None, env: None }.read("telegram.token").unwrap_err();
         assert!(error.to_string().contains("telegram.token: name a file"));
-        let error = SecretSource { file: None, env: Some("WEIR_NO_SUCH_VARIABLE".into()) }.read("x").unwrap_err();
+        let error =
+            SecretSource { file: None, env: Some("WEIR_NO_SUCH_VARIABLE".into()) }.read("x").unwrap_err();
         assert!(error.to_string().contains("WEIR_NO_SUCH_VARIABLE is not set"));
     }
 }

@@ -40,7 +40,8 @@ impl Conversations {
     pub(super) fn command(&mut self, scope: String, conversation: ConversationSettings, command: Command) {
         let worker = self.workers.entry(scope.clone()).or_insert_with(|| {
             let (sender, receiver) = mpsc::unbounded_channel();
-            let worker = Worker { scope, parts: self.parts.clone(), follows: HashMap::new(), waits: JoinSet::new() };
+            let worker =
+                Worker { scope, parts: self.parts.clone(), follows: HashMap::new(), waits: JoinSet::new() };
             self.tasks.spawn(worker.run(receiver));
             sender
         });
@@ -84,7 +85,8 @@ impl Worker {
                 let files = self.files(&attachments).await;
                 let prompt = Prompt { client_id: client_id.clone(), text, files, steer, by };
                 if let Err(error) = self.send(conversation, prompt).await {
-                    let report = Report::NotTaken { client_id, reason: error.message, passing: error.passing };
+                    let report =
+                        Report::NotTaken { client_id, reason: error.message, passing: error.passing };
                     self.report(key, report);
                 }
             }
@@ -143,7 +145,8 @@ impl Worker {
 
     /// Makes sure that a conversation is followed, and gives the engine's name for it.
     async fn follow(&mut self, conversation: &ConversationSettings) -> Result<String, EngineError> {
-        if let Some(follow) = self.follows.get(&conversation.key).filter(|follow| !follow.task.is_finished()) {
+        if let Some(follow) = self.follows.get(&conversation.key).filter(|follow| !follow.task.is_finished())
+        {
             return Ok(follow.session.clone());
         }
         // One conversation of a scope is talked to at a time.

@@ -81,7 +81,8 @@ pub trait Engine: Debug + Send + Sync {
     ) -> Doing<'a, Result<(), EngineError>>;
 
     /// Takes another model.
-    fn set_model<'a>(&'a self, session: &'a str, model: Option<String>) -> Doing<'a, Result<(), EngineError>>;
+    fn set_model<'a>(&'a self, session: &'a str, model: Option<String>)
+    -> Doing<'a, Result<(), EngineError>>;
 
     /// How a conversation is doing; nothing if it has not begun. It is not begun by this.
     fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>>;

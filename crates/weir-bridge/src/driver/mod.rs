@@ -191,8 +191,6 @@ impl Driver {
     }
 }
 
-fn channel_ended(
-    ended: Result<Result<(), BridgeError>, tokio::task::JoinError>,
-) -> Result<(), BridgeError> {
+fn channel_ended(ended: Result<Result<(), BridgeError>, tokio::task::JoinError>) -> Result<(), BridgeError> {
     ended.map_err(|error| BridgeError::Failed(error.to_string()))?
 }

@@ -96,7 +96,8 @@ impl Listener {
             }
             "agent-tool-start" => {
                 let tool: Tool = serde_json::from_value(envelope.rest).ok()?;
-                let title = if tool.title.is_empty() { tool.name } else { format!("{}: {}", tool.name, tool.title) };
+                let title =
+                    if tool.title.is_empty() { tool.name } else { format!("{}: {}", tool.name, tool.title) };
                 Some(Report::ToolStarted { id: tool.tool_use_id, title })
             }
             "agent-tool-end" => {
@@ -105,7 +106,9 @@ impl Listener {
             }
             "agent-error" => {
                 let message = envelope.rest.get("message").and_then(Value::as_str)?;
-                Some(Report::Delayed { reason: message.lines().next().unwrap_or_default().chars().take(200).collect() })
+                Some(Report::Delayed {
+                    reason: message.lines().next().unwrap_or_default().chars().take(200).collect(),
+                })
             }
             _ => None,
         }
@@ -201,7 +204,10 @@ fn rule_in_words(suggestion: &Value) -> Option<String> {
         .iter()
         .map(|rule| {
             let tool = text(rule, "toolName")?;
-            Some(text(rule, "ruleContent").map_or_else(|| format!("`{tool}`"), |content| format!("`{tool}({content})`")))
+            Some(
+                text(rule, "ruleContent")
+                    .map_or_else(|| format!("`{tool}`"), |content| format!("`{tool}({content})`")),
+            )
         })
         .collect();
     words.filter(|words| !words.is_empty()).map(|words| words.join(", "))

@@ -27,7 +27,11 @@ pub(super) fn write(workspace: &Path, files: &[PromptFile]) -> Result<Vec<String
 /// The prompt with the files that came with it.
 pub(super) fn mention(text: &str, names: &[String]) -> String {
     let list = names.join(", ");
-    if text.trim().is_empty() { format!("These files came: {list}") } else { format!("{text}\n\n(Files: {list})") }
+    if text.trim().is_empty() {
+        format!("These files came: {list}")
+    } else {
+        format!("{text}\n\n(Files: {list})")
+    }
 }
 
 /// A name that cannot lead out of the folder or hide in it.
@@ -44,7 +48,8 @@ fn free_name(folder: &Path, name: &str) -> String {
     if !taken(name) {
         return name.to_owned();
     }
-    let (stem, extension) = name.rsplit_once('.').map_or((name, String::new()), |(stem, end)| (stem, format!(".{end}")));
+    let (stem, extension) =
+        name.rsplit_once('.').map_or((name, String::new()), |(stem, end)| (stem, format!(".{end}")));
     (2..u32::MAX)
         .map(|number| format!("{stem}-{number}{extension}"))
         .find(|name| !taken(name))

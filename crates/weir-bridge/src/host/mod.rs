@@ -8,8 +8,8 @@ use std::sync::PoisonError;
 
 use tokio::sync::{mpsc, oneshot};
 use weir_host::{
-    Actor, ConversationId, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions, MessageMode,
-    MessageState, NewMessage, NewSession, WatchQuery,
+    Actor, ConversationId, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions,
+    MessageMode, MessageState, NewMessage, NewSession, WatchQuery,
 };
 use weir_session::Decision;
 use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RawJson, RequestId};
@@ -37,13 +37,16 @@ impl HostEngine {
         let known = self.suggestions.lock().unwrap_or_else(PoisonError::into_inner);
         let rules = known.get(request).into_iter().flatten();
         rules
-            .filter_map(|rule| RawJson::parse(rule.to_string().as_bytes()).ok().map(PermissionUpdate::suggested))
+            .filter_map(|rule| {
+                RawJson::parse(rule.to_string().as_bytes()).ok().map(PermissionUpdate::suggested)
+            })
             .collect()
     }
 }
 
 fn failed(error: &HostError) -> EngineError {
-    let passing = matches!(error, HostError::Busy { .. } | HostError::QueueFull { .. } | HostError::ShuttingDown);
+    let passing =
+        matches!(error, HostError::Busy { .. } | HostError::QueueFull { .. } | HostError::ShuttingDown);
     EngineError { message: sentence(&error.to_string()), passing }
 }
 
@@ -77,7 +80,8 @@ impl Engine for HostEngine {
                 origin: "bridge".to_owned(),
                 ..NewSession::default()
             };
-            let created = self.host.create(new, &Actor::new("bridge")).await.map_err(|error| failed(&error))?;
+            let created =
+                self.host.create(new, &Actor::new("bridge")).await.map_err(|error| failed(&error))?;
             Ok(created.session.id)
         })
     }
@@ -85,13 +89,15 @@ impl Engine for HostEngine {
     fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
-            let (pictures, others): (Vec<_>, Vec<_>) = prompt.files.into_iter().partition(|file| file.is_picture);
+            let (pictures, others): (Vec<_>, Vec<_>) =
+                prompt.files.into_iter().partition(|file| file.is_picture);
             let mut text = prompt.text;
             if !others.is_empty() {
                 let info = self.host.info(&id).await.map_err(|error| failed(&error))?;
                 let folder = std::path::PathBuf::from(info.cwd);
                 let written = tokio::task::spawn_blocking(move || files::write(&folder, &others)).await;
-                let names = written.map_err(|error| EngineError { message: error.to_string(), passing: false })?;
+                let names =
+                    written.map_err(|error| EngineError { message: error.to_string(), passing: false })?;
                 text = files::mention(&text, &names?);
             }
             let message = NewMessage {
@@ -199,7 +205,11 @@ impl Engine for HostEngine {
         })
     }
 
-    fn set_model<'a>(&'a self, session: &'a str, model: Option<String>) -> Doing<'a, Result<(), EngineError>> {
+    fn set_model<'a>(
+        &'a self,
+        session: &'a str,
+        model: Option<String>,
+    ) -> Doing<'a, Result<(), EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
             let set = self.host.set_model(&id, model, &Actor::new("bridge")).await;

@@ -37,7 +37,8 @@ impl Bridge {
     ) {
         let is_empty = text.trim().is_empty() && attachments.is_empty();
         let scope_key = self.scope_key(&incoming.place, &incoming.sender);
-        let for_us = incoming.direct || incoming.addressed || !self.settings_at(&incoming.place).only_when_addressed;
+        let for_us =
+            incoming.direct || incoming.addressed || !self.settings_at(&incoming.place).only_when_addressed;
         // A number may answer a question, in a group too.
         let answers = self.open_ask(&scope_key, reply_to).is_some() && words::choice(&text).is_some();
         if is_empty || !(for_us || answers) {

@@ -24,7 +24,8 @@ pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
 /// The buttons of a card.
 pub(super) fn buttons(card: u64, ask: &AskRecord) -> Vec<Button> {
     let step = ask.answers.len();
-    let button = |(index, label): (usize, String)| Button { label, data: format!("a{card}:{step}:{}", index + 1) };
+    let button =
+        |(index, label): (usize, String)| Button { label, data: format!("a{card}:{step}:{}", index + 1) };
     labels(ask).into_iter().enumerate().map(button).collect()
 }
 
@@ -62,7 +63,8 @@ impl Bridge {
             return;
         }
         let Some(scope) = self.scopes.get(scope_key) else { return };
-        let place = scope.reply.as_ref().map_or_else(|| scope.place.clone(), |reply| reply.record.place.clone());
+        let place =
+            scope.reply.as_ref().map_or_else(|| scope.place.clone(), |reply| reply.record.place.clone());
         let record = AskRecord {
             scope: scope_key.to_owned(),
             conversation: conversation.to_owned(),
@@ -75,9 +77,10 @@ impl Bridge {
 
     /// A request was settled elsewhere, or withdrawn.
     pub(super) fn settled_elsewhere(&mut self, request: &str, how: &str) {
-        let card = self.cards.values().find(|card| {
-            card.record.ask.as_ref().is_some_and(|ask| ask.ask.request == request)
-        });
+        let card = self
+            .cards
+            .values()
+            .find(|card| card.record.ask.as_ref().is_some_and(|ask| ask.ask.request == request));
         if let Some(id) = card.map(|card| card.record.id) {
             self.close_card(id, how);
         }
@@ -86,7 +89,10 @@ impl Bridge {
     /// The card with an open question that a message may answer: the one that it replies to, or the oldest.
     pub(super) fn open_ask(&self, scope: &str, reply_to: Option<&MessageRef>) -> Option<u64> {
         let open = || {
-            let asks = self.cards.values().filter(|card| card.record.ask.as_ref().is_some_and(|ask| ask.scope == scope));
+            let asks = self
+                .cards
+                .values()
+                .filter(|card| card.record.ask.as_ref().is_some_and(|ask| ask.scope == scope));
             asks.map(|card| (card.record.id, card.record.message.as_ref()))
         };
         let replied = open().find(|(_, message)| message.is_some() && *message == reply_to);
@@ -96,9 +102,10 @@ impl Bridge {
     /// Whether a message answered a question, and needs nothing else.
     pub(super) fn answered_by_text(&mut self, record: &InboxRecord, reply_to: Option<&MessageRef>) -> bool {
         let Some(id) = self.open_ask(&record.scope, reply_to) else { return false };
-        let replies = self.cards.get(&id).is_some_and(|card| {
-            card.record.message.is_some() && card.record.message.as_ref() == reply_to
-        });
+        let replies = self
+            .cards
+            .get(&id)
+            .is_some_and(|card| card.record.message.is_some() && card.record.message.as_ref() == reply_to);
         let taken = match words::choice(&record.text) {
             Some(choice) => self.choose(id, &choice, &record.sender),
             None if replies && words::command(&record.text).is_none() => {
@@ -115,11 +122,13 @@ impl Bridge {
     /// A button was pressed.
     pub(super) fn button(&mut self, incoming: &Incoming, data: &str) {
         let mut fields = data.strip_prefix('a').unwrap_or_default().split(':').map(str::parse::<u64>);
-        let (Some(Ok(id)), Some(Ok(step)), Some(Ok(number))) = (fields.next(), fields.next(), fields.next()) else {
+        let (Some(Ok(id)), Some(Ok(step)), Some(Ok(number))) = (fields.next(), fields.next(), fields.next())
+        else {
             return;
         };
         // A button of a question before this one is too late.
-        let current = self.cards.get(&id).and_then(|card| card.record.ask.as_ref()).map(|ask| ask.answers.len());
+        let current =
+            self.cards.get(&id).and_then(|card| card.record.ask.as_ref()).map(|ask| ask.answers.len());
         if current.and_then(|current| u64::try_from(current).ok()) == Some(step) {
             let number = usize::try_from(number).unwrap_or_default();
             self.choose(id, &Choice::Numbers(vec![number]), &incoming.sender);
@@ -219,8 +228,11 @@ impl Bridge {
             self.step_card(id);
             return;
         }
-        let lines: Vec<String> =
-            ask.answers.iter().map(|(question, chosen)| format!("**{question}** {}", chosen.join(", "))).collect();
+        let lines: Vec<String> = ask
+            .answers
+            .iter()
+            .map(|(question, chosen)| format!("**{question}** {}", chosen.join(", ")))
+            .collect();
         let closing = format!("{}\n\n_Answered by {}._", lines.join("\n\n"), sender.name);
         let answers = std::mem::take(&mut ask.answers);
         self.answer(&ask, Answer::Choices(answers), &sender.name);

@@ -104,9 +104,10 @@ impl Bridge {
     /// Cards of a chat are posted in their order.
     fn waits_for_another(&self, card: &Card) -> bool {
         card.record.message.is_none()
-            && self.cards.range(..card.record.id).any(|(_, other)| {
-                other.record.place == card.record.place && other.record.message.is_none()
-            })
+            && self
+                .cards
+                .range(..card.record.id)
+                .any(|(_, other)| other.record.place == card.record.place && other.record.message.is_none())
     }
 
     fn card_content(&self, card: &Card) -> Option<Content> {
@@ -183,7 +184,8 @@ impl Bridge {
         match result {
             Ok(message) => {
                 card.failures = 0;
-                card.shown = Some(shown).filter(|_| !posted || card.record.message.is_some() || card.posted == Some(shown));
+                card.shown = Some(shown)
+                    .filter(|_| !posted || card.record.message.is_some() || card.posted == Some(shown));
                 if posted {
                     card.record.message = message.or(card.record.message.take());
                     self.keep_card(id);
@@ -203,20 +205,23 @@ impl Bridge {
             }
             Err(OperationError::Refused(reason)) => {
                 if card.plain {
-                    self.actions.push(Action::Note(format!("a message to {} was refused: {reason}", place.chat)));
+                    self.actions
+                        .push(Action::Note(format!("a message to {} was refused: {reason}", place.chat)));
                     card.shown = Some(shown);
                 } else {
                     card.plain = true;
                 }
             }
         }
-        let refused_for_good = self.cards.get(&id).is_some_and(|card| card.plain && card.shown == Some(shown));
+        let refused_for_good =
+            self.cards.get(&id).is_some_and(|card| card.plain && card.shown == Some(shown));
         if refused_for_good && self.cards.get(&id).is_some_and(|card| card.record.ask.is_none()) {
             self.drop_card(id);
             return;
         }
         self.step_card(id);
-        let next = self.cards.range(id + 1..).find(|(_, other)| other.record.place == place).map(|(id, _)| *id);
+        let next =
+            self.cards.range(id + 1..).find(|(_, other)| other.record.place == place).map(|(id, _)| *id);
         if let Some(next) = next {
             self.step_card(next);
         }

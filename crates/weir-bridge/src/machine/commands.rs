@@ -91,7 +91,8 @@ impl Bridge {
         self.leave(&record.scope);
         let text = match forgotten {
             0 => "A new conversation begins with your next message.".to_owned(),
-            1 => "A new conversation begins with your next message. One message that waited was not read.".to_owned(),
+            1 => "A new conversation begins with your next message. One message that waited was not read."
+                .to_owned(),
             count => format!(
                 "A new conversation begins with your next message. {count} messages that waited were not read."
             ),
@@ -167,7 +168,8 @@ impl Bridge {
             "" => None,
             absolute if std::path::Path::new(absolute).is_absolute() => Some(absolute.to_owned()),
             relative => {
-                let base = self.scopes.get(&record.scope).map_or("", |scope| scope.settings.workspace.as_str());
+                let base =
+                    self.scopes.get(&record.scope).map_or("", |scope| scope.settings.workspace.as_str());
                 Some(std::path::Path::new(base).join(relative).to_string_lossy().into_owned())
             }
         };

@@ -41,7 +41,14 @@ pub(super) struct Limits {
 
 impl Limits {
     /// Counts a message and says what becomes of it.
-    pub(super) fn take(&mut self, place: &Place, sender: &UserId, now: i64, per_minute: u32, per_ten: u32) -> Verdict {
+    pub(super) fn take(
+        &mut self,
+        place: &Place,
+        sender: &UserId,
+        now: i64,
+        per_minute: u32,
+        per_ten: u32,
+    ) -> Verdict {
         // Those who said nothing for long are forgotten, so that nothing grows.
         if self.talks.len() > 1_000 {
             self.talks.retain(|_, talk| talk.times.back().is_some_and(|last| now - last < TEN_MINUTES));
@@ -86,14 +93,15 @@ mod tests {
         let place = Place { channel: "c".into(), chat: "1".into(), thread: None };
         let mut limits = Limits::default();
         let mut take = |now| limits.take(&place, &"u".into(), now, 2, 4);
-        assert_eq!([take(0), take(1), take(2), take(3)], [
-            Verdict::Fine,
-            Verdict::Fine,
-            Verdict::Tell(Excess::Hasty),
-            Verdict::Silent(Excess::Hasty)
-        ]);
+        assert_eq!(
+            [take(0), take(1), take(2), take(3)],
+            [Verdict::Fine, Verdict::Fine, Verdict::Tell(Excess::Hasty), Verdict::Silent(Excess::Hasty)]
+        );
         assert_eq!([take(60_001), take(60_002)], [Verdict::Fine, Verdict::Fine]);
-        assert_eq!([take(130_000), take(130_001)], [Verdict::Tell(Excess::Loop), Verdict::Silent(Excess::Loop)]);
+        assert_eq!(
+            [take(130_000), take(130_001)],
+            [Verdict::Tell(Excess::Loop), Verdict::Silent(Excess::Loop)]
+        );
         assert_eq!(take(660_003), Verdict::Fine);
     }
 }

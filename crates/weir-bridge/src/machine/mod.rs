@@ -205,7 +205,9 @@ impl Bridge {
 
     /// Whether every message has its outcome and everything that is to be said is there.
     pub fn is_quiet(&self) -> bool {
-        self.inbox.is_empty() && self.cards.is_empty() && self.scopes.values().all(|scope| scope.reply.is_none())
+        self.inbox.is_empty()
+            && self.cards.is_empty()
+            && self.scopes.values().all(|scope| scope.reply.is_none())
     }
 
     fn tick(&mut self) {
@@ -222,7 +224,9 @@ impl Bridge {
 
     fn performed(&mut self, number: u64, result: Result<Option<MessageRef>, OperationError>) {
         match self.operations.remove(&number) {
-            Some(Target::Part { scope, index, shown, kind }) => self.part_performed(&scope, index, shown, kind, result),
+            Some(Target::Part { scope, index, shown, kind }) => {
+                self.part_performed(&scope, index, shown, kind, result)
+            }
             Some(Target::File { scope }) => self.file_performed(&scope, result),
             Some(Target::Card { id, shown, posted }) => self.card_performed(id, shown, posted, result),
             Some(Target::Nothing) | None => {}

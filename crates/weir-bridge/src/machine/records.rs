@@ -48,8 +48,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Inbox, Self::Done, Self::Reply, Self::Card, Self::Scope, Self::Person];
+    pub const ALL: [Self; 6] = [Self::Inbox, Self::Done, Self::Reply, Self::Card, Self::Scope, Self::Person];
 
     /// The kind in a word.
     pub fn as_str(self) -> &'static str {

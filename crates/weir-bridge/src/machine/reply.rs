@@ -124,13 +124,15 @@ impl Reply {
         // What is too long for so many messages comes as a file, in the end.
         let too_long = pieces.len() > most_parts.max(1);
         pieces.truncate(most_parts.max(1));
-        let live = self.live_line(show_tools).or_else(|| {
-            (pieces.is_empty() || too_long).then(|| words::PLACEHOLDER.to_owned())
-        });
+        let live = self
+            .live_line(show_tools)
+            .or_else(|| (pieces.is_empty() || too_long).then(|| words::PLACEHOLDER.to_owned()));
         let Some(live) = live else { return pieces };
         let together = pieces.last().map(|last| format!("{last}\n\n{live}"));
         match (pieces.last_mut(), together) {
-            (Some(last), Some(together)) if channel.markup.length(&together) <= channel.longest => *last = together,
+            (Some(last), Some(together)) if channel.markup.length(&together) <= channel.longest => {
+                *last = together
+            }
             (Some(_), _) if too_long => {}
             _ => pieces.push(live),
         }

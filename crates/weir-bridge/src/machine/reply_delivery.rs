@@ -9,10 +9,22 @@ use super::{Action, Bridge, PartOperation, Target, words};
 
 /// The next step of a reply.
 enum Step {
-    Post { index: usize, content: Content },
-    Edit { index: usize, message: MessageRef, content: Content },
-    Delete { index: usize, message: MessageRef },
-    File { text: String },
+    Post {
+        index: usize,
+        content: Content,
+    },
+    Edit {
+        index: usize,
+        message: MessageRef,
+        content: Content,
+    },
+    Delete {
+        index: usize,
+        message: MessageRef,
+    },
+    File {
+        text: String,
+    },
     /// Nothing, for now.
     Rest,
     /// All of it is there.
@@ -74,7 +86,8 @@ impl Bridge {
                         return Step::Rest;
                     }
                     // A post whose fate a crash leaves open must not be the answer; an edit can be repeated.
-                    let first = if at_once && !channel.posts_once { content(words::PLACEHOLDER) } else { wanted };
+                    let first =
+                        if at_once && !channel.posts_once { content(words::PLACEHOLDER) } else { wanted };
                     return Step::Post { index, content: first };
                 }
                 Some(_) if part.only_once || !channel.edits => {}
@@ -124,7 +137,8 @@ impl Bridge {
             }
             Step::Edit { index, message, content } => {
                 let shown = fingerprint(&content);
-                let interval = self.channels.get(&place.channel).map_or(0, |channel| channel.edit_interval_ms);
+                let interval =
+                    self.channels.get(&place.channel).map_or(0, |channel| channel.edit_interval_ms);
                 self.pace(&place).next_edit = now + interval;
                 let operation = Operation::Edit { place, message, content };
                 self.perform(operation, Target::Part { scope, index, shown, kind: PartOperation::Edit });
@@ -134,8 +148,12 @@ impl Bridge {
                 self.perform(operation, Target::Part { scope, index, shown: 0, kind: PartOperation::Delete });
             }
             Step::File { text } => {
-                let operation =
-                    Operation::Upload { place, name: "answer.md".to_owned(), text, key: format!("r{id}-file") };
+                let operation = Operation::Upload {
+                    place,
+                    name: "answer.md".to_owned(),
+                    text,
+                    key: format!("r{id}-file"),
+                };
                 self.perform(operation, Target::File { scope });
             }
             Step::Rest | Step::Done => {}

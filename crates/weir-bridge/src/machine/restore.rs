@@ -89,7 +89,9 @@ impl Bridge {
         // A scope in which nothing is open has its place in its name.
         for (key, record) in records {
             let mut fields = key.splitn(4, '/');
-            let (Some(channel), Some(_), Some(chat)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let (Some(channel), Some(_), Some(chat)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
             let thread = key.split('/').nth(1).filter(|per| *per == "thread").and(fields.next());
             let place = crate::channel::Place {
                 channel: channel.into(),

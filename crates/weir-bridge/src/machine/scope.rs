@@ -59,7 +59,8 @@ impl Scope {
     /// Whether a message can go into the turn that runs: it is of the conversation that is talked to, and nothing
     /// waits before it.
     pub(super) fn can_steer(&self) -> bool {
-        let same = self.reply.as_ref().is_none_or(|reply| reply.record.conversation == self.conversation_key());
+        let same =
+            self.reply.as_ref().is_none_or(|reply| reply.record.conversation == self.conversation_key());
         self.is_running() && self.record.current != 0 && same && self.waiting.is_empty()
     }
 
@@ -85,7 +86,11 @@ impl Scope {
         let own = current.and_then(|current| current.workspace.clone());
         ConversationSettings {
             key,
-            name: format!("{}: {}", self.place.channel, current.map_or("chat", |current| current.title.as_str())),
+            name: format!(
+                "{}: {}",
+                self.place.channel,
+                current.map_or("chat", |current| current.title.as_str())
+            ),
             workspace: own.unwrap_or_else(|| self.settings.workspace.clone()),
             model: self.record.model.clone().or_else(|| self.settings.model.clone()),
             permission_mode: self.settings.permission_mode.clone(),
@@ -128,10 +133,9 @@ impl Bridge {
     /// The scope of a message, which is made if it is not there.
     pub(super) fn scope_for(&mut self, key: &str, place: &Place) -> &mut Scope {
         let settings = self.settings_at(place).clone();
-        let scope = self
-            .scopes
-            .entry(key.to_owned())
-            .or_insert_with(|| Scope::new(key.to_owned(), ScopeRecord::default(), settings.clone(), place.clone()));
+        let scope = self.scopes.entry(key.to_owned()).or_insert_with(|| {
+            Scope::new(key.to_owned(), ScopeRecord::default(), settings.clone(), place.clone())
+        });
         scope.settings = settings;
         scope.place = place.clone();
         scope

@@ -31,13 +31,18 @@ impl Bridge {
     pub(super) fn reported(&mut self, key: &str, conversation: &str, report: Report) {
         match report {
             Report::Finished { client_id, ending } => self.finished(key, &client_id, ending),
-            Report::NotTaken { client_id, reason, passing } => self.not_taken(key, &client_id, reason, passing),
+            Report::NotTaken { client_id, reason, passing } => {
+                self.not_taken(key, &client_id, reason, passing)
+            }
             Report::Asked(ask) => self.asked(key, conversation, ask),
             Report::Settled { request, how } => self.settled_elsewhere(&request, &how),
             Report::TooLate { how } => self.tell_scope(key, &format!("Too late: {how}")),
             Report::Unasked { text } => self.tell_scope(key, &text),
             Report::Facts { number, facts } => self.described(number, facts.as_ref()),
-            Report::Text { .. } | Report::ToolStarted { .. } | Report::ToolEnded { .. } | Report::Delayed { .. } => {
+            Report::Text { .. }
+            | Report::ToolStarted { .. }
+            | Report::ToolEnded { .. }
+            | Report::Delayed { .. } => {
                 self.progress(key, conversation, report);
             }
         }
@@ -194,7 +199,11 @@ impl Bridge {
             None => scope.conversation_key(),
         };
         let conversation = scope.conversation_named(conversation);
-        self.actions.push(Action::Command { scope: key.to_owned(), conversation, command: Command::Interrupt });
+        self.actions.push(Action::Command {
+            scope: key.to_owned(),
+            conversation,
+            command: Command::Interrupt,
+        });
     }
 
     /// The turn of a prompt has ended.
@@ -241,7 +250,9 @@ impl Bridge {
         let Some(reply) = &mut scope.reply else { return };
         let channel = self.channels.get(&reply.record.place.channel);
         let so_far = reply.so_far();
-        let after = |text: String, last: &str| if text.is_empty() { last.to_owned() } else { format!("{text}\n\n{last}") };
+        let after = |text: String, last: &str| {
+            if text.is_empty() { last.to_owned() } else { format!("{text}\n\n{last}") }
+        };
         let (mut markdown, outcome) = match ending.outcome {
             EndingOutcome::Answered(text) if text.trim().is_empty() => {
                 (if so_far.is_empty() { words::EMPTY_ANSWER.to_owned() } else { so_far }, Outcome::Answered)
@@ -331,5 +342,9 @@ impl Bridge {
 /// What the model reads of a message.
 pub(super) fn prompt_text(record: &InboxRecord, shared: bool) -> String {
     // Where several people share a conversation the model should know who says what.
-    if shared && !record.direct { format!("{}: {}", record.sender.name, record.text) } else { record.text.clone() }
+    if shared && !record.direct {
+        format!("{}: {}", record.sender.name, record.text)
+    } else {
+        record.text.clone()
+    }
 }

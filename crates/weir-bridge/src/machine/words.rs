@@ -6,9 +6,11 @@ pub(super) const PAIRING_HINT: &str = "I do not know you yet. Ask the owner for 
 pub(super) const PAIRED: &str = "You are paired. Send me a message, or `/help`.";
 pub(super) const WRONG_CODE: &str = "That code is not valid. Codes work once, and for a short time.";
 pub(super) const NO_MORE_CODES: &str = "That code is not valid. No more codes are accepted from you; ask the owner to allow you in the configuration.";
-pub(super) const TOO_FAST: &str = "That is more than I take in a minute. This message was not read; please send it again later.";
+pub(super) const TOO_FAST: &str =
+    "That is more than I take in a minute. This message was not read; please send it again later.";
 pub(super) const TOO_MUCH: &str = "That is more than I take in ten minutes, as if two programs answered each other. I am silent here until it is quieter.";
-pub(super) const QUEUE_FULL: &str = "Too many messages wait already. This one was not taken; send it again later, or `/stop`.";
+pub(super) const QUEUE_FULL: &str =
+    "Too many messages wait already. This one was not taken; send it again later, or `/stop`.";
 pub(super) const STOPPED: &str = "It was stopped before it was this message's turn.";
 pub(super) const PLACEHOLDER: &str = "\u{2026}";
 pub(super) const INTERRUPTED: &str = "_Stopped._";
@@ -131,7 +133,13 @@ fn duration(ms: u64) -> String {
 }
 
 /// What `/status` says.
-pub(super) fn status(scope: &str, per: super::Per, queue: super::QueueMode, waiting: usize, facts: Option<&Facts>) -> String {
+pub(super) fn status(
+    scope: &str,
+    per: super::Per,
+    queue: super::QueueMode,
+    waiting: usize,
+    facts: Option<&Facts>,
+) -> String {
     let shared = match per {
         super::Per::Chat => "shared by everybody in this chat",
         super::Per::Thread => "shared by everybody in this thread",

@@ -48,9 +48,9 @@ pub(super) fn escape(text: &str, out: &mut String) {
 
 /// An address that is safe to follow with a click.
 fn is_safe(address: &str) -> bool {
-    ["https://", "http://", "mailto:", "tg://", "matrix:"].iter().any(|scheme| {
-        address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    })
+    ["https://", "http://", "mailto:", "tg://", "matrix:"]
+        .iter()
+        .any(|scheme| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
 }
 
 struct Writer {
@@ -77,7 +77,9 @@ impl Writer {
             && self.dialect == Dialect::Telegram
         {
             match event {
-                Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => table.text(&text),
+                Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                    table.text(&text)
+                }
                 Event::SoftBreak | Event::HardBreak => table.text(" "),
                 Event::End(TagEnd::TableCell) => table.end_cell(),
                 Event::End(TagEnd::TableHead | TagEnd::TableRow) => table.end_row(),

@@ -65,7 +65,9 @@ impl Writer {
                 self.lists.push(first);
             }
             Tag::Item => self.item(),
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link = Some(dest_url.into_string()),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.link = Some(dest_url.into_string())
+            }
             Tag::TableHead | Tag::TableRow => self.cell = 0,
             Tag::TableCell => {
                 if self.cell > 0 {

@@ -18,7 +18,8 @@ pub fn split(markdown: &str, markup: Markup, longest: usize) -> Vec<String> {
     if text.len() <= longest / 4 && markup.length(text) <= longest {
         return vec![text.to_owned()];
     }
-    let mut packer = Packer { markup, longest: longest.max(SMALLEST), pieces: Vec::new(), piece: String::new() };
+    let mut packer =
+        Packer { markup, longest: longest.max(SMALLEST), pieces: Vec::new(), piece: String::new() };
     for block in blocks(text) {
         packer.block(block);
     }
@@ -47,13 +48,17 @@ fn blocks(text: &str) -> Vec<&str> {
         }
     }
     // A block begins where its line begins: the spaces before it are a part of it.
-    let line_start = |cut: usize| text.get(..cut).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let line_start =
+        |cut: usize| text.get(..cut).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     let mut starts: Vec<usize> = cuts.into_iter().map(line_start).collect();
     starts.dedup();
     let ends = starts.iter().skip(1).copied().chain([text.len()]).collect::<Vec<_>>();
-    let mut blocks: Vec<&str> = starts.iter().zip(ends).filter_map(|(start, end)| text.get(*start..end)).collect();
+    let mut blocks: Vec<&str> =
+        starts.iter().zip(ends).filter_map(|(start, end)| text.get(*start..end)).collect();
     // Definitions of links and the like give no event; nothing may be left out.
-    if let Some(before) = starts.first().and_then(|first| text.get(..*first)).filter(|before| !before.is_empty()) {
+    if let Some(before) =
+        starts.first().and_then(|first| text.get(..*first)).filter(|before| !before.is_empty())
+    {
         blocks.insert(0, before);
     }
     if starts.is_empty() { vec![text] } else { blocks }

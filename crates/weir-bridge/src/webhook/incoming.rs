@@ -131,6 +131,8 @@ mod tests {
         let error = |body: &str| read(body.as_bytes(), &"hook".into(), 7).unwrap_err();
         assert!(error("{}").contains("missing field `id`"));
         assert!(error(r#"{"id":"","chat":"c","sender":{"id":"u"}}"#).contains("id must have 1 to 256 bytes"));
-        assert!(error(r#"{"id":"1","chat":"c","sender":{"id":"u"},"txt":"x"}"#).contains("unknown field `txt`"));
+        assert!(
+            error(r#"{"id":"1","chat":"c","sender":{"id":"u"},"txt":"x"}"#).contains("unknown field `txt`")
+        );
     }
 }

@@ -48,7 +48,10 @@ impl WebhookChannel {
         let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
         let is_safe = options.url.starts_with("https://")
             || local.iter().any(|start| {
-                options.url.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+                options
+                    .url
+                    .strip_prefix(start)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
             });
         if !is_safe {
             return Err(BridgeError::Configuration(format!(
@@ -81,7 +84,10 @@ impl Channel for WebhookChannel {
             let listener = tokio::net::TcpListener::bind(self.options.listen).await.map_err(|error| {
                 BridgeError::Channel {
                     channel: inlet.channel().to_string(),
-                    reason: format!("cannot listen on {}: {error}; choose another webhook.listen", self.options.listen),
+                    reason: format!(
+                        "cannot listen on {}: {error}; choose another webhook.listen",
+                        self.options.listen
+                    ),
                 }
             })?;
             inlet.connected(true);

@@ -53,7 +53,8 @@ pub(super) async fn perform(
     let outgoing = match operation {
         Operation::Post { place, content, reply_to, key } => {
             let reply_to = reply_to.map(|message| message.to_string());
-            let outgoing = Outgoing { r#type: "post", id: Some(key.clone()), reply_to, ..says(at(place), content) };
+            let outgoing =
+                Outgoing { r#type: "post", id: Some(key.clone()), reply_to, ..says(at(place), content) };
             let answer = send(client, options, &outgoing).await?;
             let posted: Option<Posted> = serde_json::from_str(&answer).ok();
             return Ok(Some(posted.map_or(key, |posted| posted.message).into()));
@@ -92,12 +93,14 @@ async fn send(
         .header(HEADER_TIMESTAMP, timestamp)
         .header(HEADER_SIGNATURE, sign(options.secret.bytes(), timestamp, &body))
         .body(body);
-    let response = request.send().await.map_err(|error| OperationError::Passing(crate::http::reason(error)))?;
+    let response =
+        request.send().await.map_err(|error| OperationError::Passing(crate::http::reason(error)))?;
     let status = response.status();
     if status.is_success() {
         return Ok(response.text().await.unwrap_or_default());
     }
-    let seconds = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<i64>().ok());
+    let seconds =
+        response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<i64>().ok());
     Err(match status.as_u16() {
         429 => OperationError::RateLimited { retry_after_ms: seconds.unwrap_or(5).clamp(1, 3_600) * 1_000 },
         404 | 410 => OperationError::Gone(format!("the webhook answered {status}")),

@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use tokio::net::TcpListener;
 
-use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, check};
 use super::incoming;
+use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, check};
 use crate::channel::Inlet;
 use crate::config::Secret;
 use crate::error::BridgeError;

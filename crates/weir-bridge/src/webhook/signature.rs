@@ -25,7 +25,9 @@ pub(super) enum BadSignature {
     NoTime,
     #[error("the request is older than five minutes, or the clocks differ by more than that")]
     OutOfTime,
-    #[error("the X-Weir-Signature header must be v1= and the HMAC-SHA256 of TIMESTAMP.BODY in hex, with the shared secret")]
+    #[error(
+        "the X-Weir-Signature header must be v1= and the HMAC-SHA256 of TIMESTAMP.BODY in hex, with the shared secret"
+    )]
     Wrong,
 }
 
@@ -48,7 +50,8 @@ pub(super) fn check(
 
 fn mac(secret: &[u8], timestamp: i64, body: &[u8]) -> Hmac<Sha256> {
     // A key of any length is accepted: longer ones are hashed first.
-    let mut mac = <Hmac<Sha256>>::new_from_slice(secret).unwrap_or_else(|_| <Hmac<Sha256>>::new(&Default::default()));
+    let mut mac =
+        <Hmac<Sha256>>::new_from_slice(secret).unwrap_or_else(|_| <Hmac<Sha256>>::new(&Default::default()));
     mac.update(format!("{timestamp}.").as_bytes());
     mac.update(body);
     mac
@@ -57,7 +60,10 @@ fn mac(secret: &[u8], timestamp: i64, body: &[u8]) -> Hmac<Sha256> {
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|character| character.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len() == 64)?;
-    digits.chunks_exact(2).map(|pair| u8::try_from(pair.iter().fold(0, |sum, digit| sum * 16 + digit)).ok()).collect()
+    digits
+        .chunks_exact(2)
+        .map(|pair| u8::try_from(pair.iter().fold(0, |sum, digit| sum * 16 + digit)).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -83,6 +89,9 @@ mod tests {
     #[test]
     fn is_the_usual_hmac() {
         // echo -n 1.x | openssl dgst -sha256 -hmac key
-        assert_eq!(sign(b"key", 1, b"x"), "v1=fc4913c41a7bf793267e2a384f3261c9436ec2cd097bd745e7b0d99113f510ec");
+        assert_eq!(
+            sign(b"key", 1, b"x"),
+            "v1=fc4913c41a7bf793267e2a384f3261c9436ec2cd097bd745e7b0d99113f510ec"
+        );
     }
 }

@@ -41,9 +41,13 @@ pub(crate) fn token(prompt: &str) -> String {
 impl Engine {
     pub(crate) fn command(&mut self, scope: &str, conversation: &str, command: Command) {
         match command {
-            Command::Send { client_id, text, steer, .. } => self.send(scope, conversation, client_id, text, steer),
+            Command::Send { client_id, text, steer, .. } => {
+                self.send(scope, conversation, client_id, text, steer)
+            }
             Command::Interrupt => self.end(conversation, EndingOutcome::Interrupted),
-            Command::Describe { number } => self.report(scope, conversation, Report::Facts { number, facts: None }),
+            Command::Describe { number } => {
+                self.report(scope, conversation, Report::Facts { number, facts: None })
+            }
             Command::Stop | Command::Answer { .. } | Command::SetModel { .. } => {}
         }
     }
@@ -104,8 +108,11 @@ impl Engine {
             2 | 3 => Report::Text { block: number, text: "some words that grow ".repeat(4), replaces: false },
             4 if !turn.asked => {
                 turn.asked = true;
-                let kind =
-                    AskKind::Permission { tool: "Bash".into(), details: "`ls`".into(), can_be_remembered: true };
+                let kind = AskKind::Permission {
+                    tool: "Bash".into(),
+                    details: "`ls`".into(),
+                    can_be_remembered: true,
+                };
                 Report::Asked(Ask { request: format!("ask-{number}"), kind })
             }
             5 => {

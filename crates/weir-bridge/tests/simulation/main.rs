@@ -45,7 +45,8 @@ fn every_message_has_one_outcome(world: &World) {
 }
 
 fn strangers_get_one_hint(world: &World) {
-    let seen: Vec<_> = world.screen.messages.values().filter(|shown| shown.chat.as_str() == "alone").collect();
+    let seen: Vec<_> =
+        world.screen.messages.values().filter(|shown| shown.chat.as_str() == "alone").collect();
     assert!(seen.iter().all(|shown| shown.text.contains("pairing code")), "{seen:?}");
     // A notice whose fate a crash left open may come twice where the channel cannot tell.
     assert!(!world.screen.posts_once || seen.len() <= 1, "{seen:?}");
@@ -54,7 +55,8 @@ fn strangers_get_one_hint(world: &World) {
 
 fn every_answer_is_there_once(world: &World) {
     for (prompt, ending) in world.engine.answered() {
-        let found: Vec<_> = world.screen.messages.values().filter(|shown| shown.text.contains(&token(prompt))).collect();
+        let found: Vec<_> =
+            world.screen.messages.values().filter(|shown| shown.text.contains(&token(prompt))).collect();
         match ending.outcome {
             EndingOutcome::Interrupted => assert!(found.is_empty(), "{prompt}: {found:?}"),
             EndingOutcome::Answered(_) | EndingOutcome::Failed(_) => {

@@ -37,7 +37,12 @@ impl World {
             2 => QueueMode::Followup,
             _ => QueueMode::Interrupt,
         };
-        let mut settings = Settings { messages_per_minute: 1_000, messages_per_ten_minutes: 10_000, ask_timeout_ms: 20_000, ..Settings::default() };
+        let mut settings = Settings {
+            messages_per_minute: 1_000,
+            messages_per_ten_minutes: 10_000,
+            ask_timeout_ms: 20_000,
+            ..Settings::default()
+        };
         settings.default_scope.queue = mode;
         settings.people.insert(("sim".into(), "anna".into()), Role::Admin);
         settings.people.insert(("sim".into(), "ben".into()), Role::User);
@@ -149,7 +154,10 @@ impl World {
             self.now = self.now.max(due);
             let before = self.bridge.next_deadline();
             self.event(Event::Tick);
-            assert!(self.bridge.next_deadline() != before || before > Some(self.now), "a deadline that stays: {before:?}");
+            assert!(
+                self.bridge.next_deadline() != before || before > Some(self.now),
+                "a deadline that stays: {before:?}"
+            );
         }
         self.now = until;
     }
@@ -242,13 +250,21 @@ impl World {
             self.land();
             self.wait();
         }
-        panic!("it never ends: {} messages are open, next at {:?}, now {}", self.bridge.unsettled(), self.bridge.next_deadline(), self.now);
+        panic!(
+            "it never ends: {} messages are open, next at {:?}, now {}",
+            self.bridge.unsettled(),
+            self.bridge.next_deadline(),
+            self.now
+        );
     }
 
     pub(crate) fn outcomes(&self) -> Vec<(String, String)> {
         let done = self.disk.iter().filter(|((kind, _), _)| *kind == Kind::Done);
         done.map(|(_, value)| {
-            (value["delivery"].as_str().unwrap_or_default().to_owned(), value["outcome"].as_str().unwrap_or_default().to_owned())
+            (
+                value["delivery"].as_str().unwrap_or_default().to_owned(),
+                value["outcome"].as_str().unwrap_or_default().to_owned(),
+            )
         })
         .collect()
     }

@@ -45,7 +45,8 @@ fn matrix(config: &Config, _folder: &Path, _channels: &mut Channels) -> Result<(
     match &config.matrix {
         None => Ok(()),
         Some(_) => Err(BridgeError::Configuration(
-            "[matrix]: this build of Weir has no Matrix; build it with `cargo build --features matrix`".to_owned(),
+            "[matrix]: this build of Weir has no Matrix; build it with `cargo build --features matrix`"
+                .to_owned(),
         )),
     }
 }

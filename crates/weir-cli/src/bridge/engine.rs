@@ -23,7 +23,11 @@ pub(super) fn data_dir(config: &Config) -> anyhow::Result<PathBuf> {
 }
 
 /// A host whose conversations are kept in this folder.
-pub(super) async fn open(folder: &Path, claude: Option<PathBuf>, roots: Vec<PathBuf>) -> anyhow::Result<Host> {
+pub(super) async fn open(
+    folder: &Path,
+    claude: Option<PathBuf>,
+    roots: Vec<PathBuf>,
+) -> anyhow::Result<Host> {
     let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
     let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
     let probe_cache = folders::probe_cache();

@@ -14,7 +14,8 @@ pub(super) fn init(file: &Path) -> anyhow::Result<Exit> {
     let created = OpenOptions::new().write(true).create_new(true).open(file);
     let mut written = match created {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let text = format!("{} is there already; name another file, or take it away first", file.display());
+            let text =
+                format!("{} is there already; name another file, or take it away first", file.display());
             return Err(UsageError(text).into());
         }
         created => created.with_context(|| format!("{} cannot be written", file.display()))?,

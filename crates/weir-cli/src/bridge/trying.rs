@@ -39,7 +39,8 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
         BTreeMap::from([(CHANNEL.into(), Arc::clone(&terminal) as Arc<dyn Channel>)]);
     let (notes, _) = mpsc::unbounded_channel();
     let store = Arc::new(BridgeStore::in_memory()?);
-    let driver = Driver::new(settings(&opts, &cwd), channels, Arc::new(HostEngine::new(host.clone())), store, notes)?;
+    let driver =
+        Driver::new(settings(&opts, &cwd), channels, Arc::new(HostEngine::new(host.clone())), store, notes)?;
     if is_terminal {
         tell("A chat with the bridge. /help says what it understands; Ctrl-D ends it.");
     }

@@ -23,7 +23,8 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     let settings = config.settings()?;
     let folder = engine::data_dir(&config)?;
     let mut all_work = true;
-    let mut say = |mark: &str, text: &str| std::io::stdout().write_all(format!("{mark:<5} {text}\n").as_bytes());
+    let mut say =
+        |mark: &str, text: &str| std::io::stdout().write_all(format!("{mark:<5} {text}\n").as_bytes());
     say("ok", &format!("{} can be read", opts.config.display()))?;
     for workspace in config.all_roots() {
         let is_there = workspace.is_dir();
@@ -55,7 +56,9 @@ pub(super) async fn work(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     let config = Config::read(&opts.config)?;
     let settings = config.settings()?;
     if let Some(missing) = config.all_roots().iter().find(|folder| !folder.is_dir()) {
-        return Err(UsageError(format!("the folder {} is not there: make it first", missing.display())).into());
+        return Err(
+            UsageError(format!("the folder {} is not there: make it first", missing.display())).into()
+        );
     }
     let folder = engine::data_dir(&config)?;
     let channels = channels::channels(&config, &folder)?;
