@@ -1,4 +1,5 @@
 //! The webhook in both directions, with an engine that echoes.
+#![cfg(test)]
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -123,7 +123,7 @@ impl Engine for HostEngine {
         Box::pin(async move {
             let id = session_id(session)?;
             let finished = self.host.finished(&id, &MessageId::from(message)).await;
-            finished.map(ending).map_err(|error| failed(&error))
+            finished.as_ref().map(ending).map_err(failed)
         })
     }
 
@@ -151,10 +151,9 @@ impl Engine for HostEngine {
                         query.cursor = Some(seen.clone());
                     }
                     is_over = frame.event() == "bye" && !frame.data().windows(3).any(|word| word == b"lag");
-                    for report in listener.hear(frame.event(), frame.data()) {
-                        if reports.send(report).is_err() {
-                            return;
-                        }
+                    let heard = listener.hear(frame.event(), frame.data());
+                    if heard.is_some_and(|report| reports.send(report).is_err()) {
+                        return;
                     }
                 }
                 if is_over {
@@ -235,7 +234,7 @@ impl Engine for HostEngine {
 }
 
 /// How a message came to its end, for the chat.
-fn ending(finished: Finished) -> Ending {
+fn ending(finished: &Finished) -> Ending {
     let result = finished.turn.as_ref().and_then(|turn| turn.result.as_ref());
     let outcome = match &finished.error {
         None => EndingOutcome::Answered(finished.text.clone()),

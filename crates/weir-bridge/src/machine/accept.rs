@@ -8,22 +8,22 @@ use super::{Bridge, QueueMode, words};
 
 impl Bridge {
     /// Takes what came in. It is acknowledged once it is kept, or once it is clear that nothing comes of it.
-    pub(super) fn accept(&mut self, incoming: Incoming) {
+    pub(super) fn accept(&mut self, incoming: &Incoming) {
         let channel = incoming.place.channel.clone();
         let key = incoming.key.clone();
         self.acknowledge(&channel, &key);
         if incoming.sender.is_bot || self.seen.contains(&(channel, key)) {
             return;
         }
-        if self.role(&incoming).is_none() {
-            self.stranger(&incoming);
+        if self.role(incoming).is_none() {
+            self.stranger(incoming);
             return;
         }
         match incoming.body.clone() {
-            IncomingBody::Button { data, .. } => self.button(&incoming, &data),
-            IncomingBody::Reaction { to, key } => self.reaction(&incoming, &to, &key),
+            IncomingBody::Button { data, .. } => self.button(incoming, &data),
+            IncomingBody::Reaction { to, key } => self.reaction(incoming, &to, &key),
             IncomingBody::Text { text, attachments, reply_to } => {
-                self.text(&incoming, text, attachments, reply_to.as_ref());
+                self.text(incoming, text, attachments, reply_to.as_ref());
             }
         }
     }
@@ -80,7 +80,7 @@ impl Bridge {
             Excess::Loop => words::TOO_MUCH,
         };
         if tell {
-            self.tell(&record.place, record.message.clone(), reason);
+            self.tell(&record.place, record.message.as_ref(), reason);
         }
         self.settle(record.id, Outcome::Refused { reason: reason.to_owned() });
         true
@@ -119,7 +119,7 @@ impl Bridge {
 
     /// Says no to a message, and why.
     pub(super) fn refuse(&mut self, record: &InboxRecord, reason: &str) {
-        self.tell(&record.place, record.message.clone(), reason);
+        self.tell(&record.place, record.message.as_ref(), reason);
         self.settle(record.id, Outcome::Refused { reason: reason.to_owned() });
     }
 }

@@ -46,10 +46,10 @@ pub(super) fn rendered(markup: Markup, markdown: &str, plain: bool) -> Rendered 
 
 impl Bridge {
     /// Says something in a chat.
-    pub(super) fn tell(&mut self, place: &Place, reply_to: Option<MessageRef>, markdown: &str) {
+    pub(super) fn tell(&mut self, place: &Place, reply_to: Option<&MessageRef>, markdown: &str) {
         let Some(channel) = self.channels.get(&place.channel) else { return };
         for piece in split(markdown, channel.markup, channel.longest) {
-            self.add_card(place, reply_to.clone(), piece, None);
+            self.add_card(place, reply_to.cloned(), piece, None);
         }
     }
 

@@ -32,7 +32,7 @@ impl Bridge {
     }
 
     fn done(&mut self, record: &InboxRecord, text: &str) {
-        self.tell(&record.place, record.message.clone(), text);
+        self.tell(&record.place, record.message.as_ref(), text);
         self.settle(record.id, Outcome::Answered);
     }
 

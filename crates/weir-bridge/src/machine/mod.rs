@@ -182,7 +182,7 @@ impl Bridge {
     pub fn handle(&mut self, event: Event, now: i64) -> Vec<Action> {
         self.now = self.now.max(now);
         match event {
-            Event::Incoming(incoming) => self.accept(incoming),
+            Event::Incoming(incoming) => self.accept(&incoming),
             Event::Performed { number, result } => self.performed(number, result),
             Event::Reported { scope, conversation, report } => self.reported(&scope, &conversation, report),
             Event::CodeChecked { place, sender, role } => self.code_checked(&place, &sender, role),
@@ -225,9 +225,9 @@ impl Bridge {
     fn performed(&mut self, number: u64, result: Result<Option<MessageRef>, OperationError>) {
         match self.operations.remove(&number) {
             Some(Target::Part { scope, index, shown, kind }) => {
-                self.part_performed(&scope, index, shown, kind, result)
+                self.part_performed(&scope, index, shown, kind, result);
             }
-            Some(Target::File { scope }) => self.file_performed(&scope, result),
+            Some(Target::File { scope }) => self.file_performed(&scope, result.err().as_ref()),
             Some(Target::Card { id, shown, posted }) => self.card_performed(id, shown, posted, result),
             Some(Target::Nothing) | None => {}
         }

@@ -40,7 +40,7 @@ impl Bridge {
         if !person.hinted {
             person.hinted = true;
             self.keep_person(&incoming.place, &incoming.sender);
-            self.tell(&incoming.place, incoming.message.clone(), words::PAIRING_HINT);
+            self.tell(&incoming.place, incoming.message.as_ref(), words::PAIRING_HINT);
         }
     }
 

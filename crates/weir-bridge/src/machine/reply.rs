@@ -131,7 +131,7 @@ impl Reply {
         let together = pieces.last().map(|last| format!("{last}\n\n{live}"));
         match (pieces.last_mut(), together) {
             (Some(last), Some(together)) if channel.markup.length(&together) <= channel.longest => {
-                *last = together
+                *last = together;
             }
             (Some(_), _) if too_long => {}
             _ => pieces.push(live),

@@ -232,27 +232,27 @@ impl Bridge {
     }
 
     /// A file was sent, or was not.
-    pub(super) fn file_performed(&mut self, key: &str, result: Result<Option<MessageRef>, OperationError>) {
+    pub(super) fn file_performed(&mut self, key: &str, failure: Option<&OperationError>) {
         let now = self.now;
         let Some(reply) = self.reply_mut(key) else { return };
         let place = reply.record.place.clone();
         reply.in_flight = false;
         reply.dirty = true;
-        match result {
-            Ok(_) => {
+        match failure {
+            None => {
                 if let Some(settled) = &mut reply.record.settled {
                     settled.file_sent = true;
                 }
                 self.keep_reply(key);
             }
-            Err(OperationError::RateLimited { retry_after_ms }) => {
+            Some(OperationError::RateLimited { retry_after_ms }) => {
                 self.pace(&place).not_before = now + retry_after_ms;
             }
-            Err(OperationError::Passing(_)) => {
+            Some(OperationError::Passing(_)) => {
                 reply.failures += 1;
                 reply.not_before = now + backoff(reply.failures);
             }
-            Err(OperationError::Gone(_) | OperationError::Refused(_)) => {
+            Some(OperationError::Gone(_) | OperationError::Refused(_)) => {
                 // Then all of it comes as messages.
                 if let Some(settled) = &mut reply.record.settled
                     && let Some(whole) = settled.file.take()

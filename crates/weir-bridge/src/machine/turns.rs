@@ -32,7 +32,7 @@ impl Bridge {
         match report {
             Report::Finished { client_id, ending } => self.finished(key, &client_id, ending),
             Report::NotTaken { client_id, reason, passing } => {
-                self.not_taken(key, &client_id, reason, passing)
+                self.not_taken(key, &client_id, reason, passing);
             }
             Report::Asked(ask) => self.asked(key, conversation, ask),
             Report::Settled { request, how } => self.settled_elsewhere(&request, &how),

@@ -78,7 +78,7 @@ impl Writer {
         {
             match event {
                 Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                    table.text(&text)
+                    table.text(&text);
                 }
                 Event::SoftBreak | Event::HardBreak => table.text(" "),
                 Event::End(TagEnd::TableCell) => table.end_cell(),
@@ -169,11 +169,7 @@ impl Writer {
             TagEnd::Emphasis => self.out.push_str(if self.telegram() { "</i>" } else { "</em>" }),
             TagEnd::Strong => self.out.push_str(if self.telegram() { "</b>" } else { "</strong>" }),
             TagEnd::Strikethrough => self.out.push_str(if self.telegram() { "</s>" } else { "</del>" }),
-            TagEnd::Link | TagEnd::Image => {
-                if self.links.pop().unwrap_or(false) {
-                    self.out.push_str("</a>");
-                }
-            }
+            TagEnd::Link | TagEnd::Image if self.links.pop() == Some(true) => self.out.push_str("</a>"),
             TagEnd::Table => {
                 self.table = None;
                 self.tag_for_matrix("</table>");

@@ -66,7 +66,7 @@ impl Writer {
             }
             Tag::Item => self.item(),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.link = Some(dest_url.into_string())
+                self.link = Some(dest_url.into_string());
             }
             Tag::TableHead | Tag::TableRow => self.cell = 0,
             Tag::TableCell => {

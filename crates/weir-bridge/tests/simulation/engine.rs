@@ -42,11 +42,11 @@ impl Engine {
     pub(crate) fn command(&mut self, scope: &str, conversation: &str, command: Command) {
         match command {
             Command::Send { client_id, text, steer, .. } => {
-                self.send(scope, conversation, client_id, text, steer)
+                self.send(scope, conversation, client_id, text, steer);
             }
             Command::Interrupt => self.end(conversation, EndingOutcome::Interrupted),
             Command::Describe { number } => {
-                self.report(scope, conversation, Report::Facts { number, facts: None })
+                self.report(scope, conversation, Report::Facts { number, facts: None });
             }
             Command::Stop | Command::Answer { .. } | Command::SetModel { .. } => {}
         }

@@ -1,4 +1,5 @@
 //! The machine on a channel and an engine with faults: duplicates, other orders, refused edits, limits, crashes.
+#![cfg(test)]
 
 mod channel;
 mod engine;

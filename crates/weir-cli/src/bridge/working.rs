@@ -23,8 +23,7 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     let settings = config.settings()?;
     let folder = engine::data_dir(&config)?;
     let mut all_work = true;
-    let mut say =
-        |mark: &str, text: &str| std::io::stdout().write_all(format!("{mark:<5} {text}\n").as_bytes());
+    let say = |mark: &str, text: &str| std::io::stdout().write_all(format!("{mark:<5} {text}\n").as_bytes());
     say("ok", &format!("{} can be read", opts.config.display()))?;
     for workspace in config.all_roots() {
         let is_there = workspace.is_dir();

@@ -74,7 +74,7 @@ impl Double {
         self.inner.lock().unwrap()
     }
 
-    fn push(&self, what: &str, body: Value) -> i64 {
+    fn push(&self, what: &str, body: &Value) -> i64 {
         let mut inner = self.lock();
         inner.next_update += 1;
         let number = inner.next_update;
@@ -92,11 +92,11 @@ impl Double {
 
     /// Somebody writes in a chat of their own.
     pub(crate) fn says(&self, user: i64, text: &str) -> i64 {
-        self.message(user, user, "private", json!({"text": text}))
+        self.message(user, user, "private", &json!({"text": text}))
     }
 
     /// Somebody writes in some chat.
-    pub(crate) fn message(&self, user: i64, chat: i64, kind: &str, more: Value) -> i64 {
+    pub(crate) fn message(&self, user: i64, chat: i64, kind: &str, more: &Value) -> i64 {
         let number = self.next_message();
         let mut message = json!({
             "message_id": number,
@@ -107,7 +107,7 @@ impl Double {
         if let (Some(message), Some(more)) = (message.as_object_mut(), more.as_object()) {
             message.extend(more.clone());
         }
-        self.push("message", message);
+        self.push("message", &message);
         number
     }
 
@@ -117,7 +117,7 @@ impl Double {
         let kind = if chat > 0 { "private" } else { "supergroup" };
         self.push(
             "callback_query",
-            json!({
+            &json!({
                 "id": format!("q{message}"),
                 "from": {"id": user, "is_bot": false, "first_name": format!("User{user}")},
                 "message": {"message_id": message, "chat": {"id": chat, "type": kind}},

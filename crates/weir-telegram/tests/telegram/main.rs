@@ -1,4 +1,5 @@
 //! Conversations on Telegram, with a Bot API of our own that keeps the documented rules.
+#![cfg(test)]
 
 mod double;
 mod html;
@@ -100,7 +101,7 @@ async fn strangers_are_hinted_once_and_let_in_by_a_code() {
     for text in ["hello", "hello?", "/status"] {
         place.double.says(STRANGER, text);
     }
-    place.double.message(STRANGER, GROUP, "supergroup", json!({"text": "@weir_bot hello"}));
+    place.double.message(STRANGER, GROUP, "supergroup", &json!({"text": "@weir_bot hello"}));
     place.double.all_taken().await;
     place.double.sees("the hint", |shown| shown.text.contains("pairing code")).await;
     place.double.says(STRANGER, "/pair WRONG");
@@ -149,12 +150,12 @@ async fn topics_groups_commands_and_files() {
     place.settings.default_scope.per = weir_bridge::machine::Per::Thread;
     let bridge = place.start().await;
     let says = format!("@weir_bot @@{}", json!([{"text": "In the topic."}]));
-    place.double.message(ANNA, GROUP, "supergroup", json!({"text": "not for the bot"}));
+    place.double.message(ANNA, GROUP, "supergroup", &json!({"text": "not for the bot"}));
     place.double.message(
         ANNA,
         GROUP,
         "supergroup",
-        json!({"text": says, "message_thread_id": 7, "is_topic_message": true}),
+        &json!({"text": says, "message_thread_id": 7, "is_topic_message": true}),
     );
     let (_, shown) = place.double.sees("the answer", |shown| shown.text.contains("In the topic.")).await;
     assert_eq!((shown.chat, shown.topic), (GROUP, Some(7)));
@@ -162,13 +163,13 @@ async fn topics_groups_commands_and_files() {
         ANNA,
         GROUP,
         "supergroup",
-        json!({"text": "/status@weir_bot", "message_thread_id": 7, "is_topic_message": true}),
+        &json!({"text": "/status@weir_bot", "message_thread_id": 7, "is_topic_message": true}),
     );
     let (_, shown) = place.double.sees("the status", |shown| shown.text.contains("Scope:")).await;
     assert!(shown.text.contains("telegram/thread/-500/7"), "{}", shown.text);
     place.double.lock().files.insert("f1".into(), b"contents of the file".to_vec());
     let caption = format!("@@{}", json!([{"text": "Got it."}]));
-    place.double.message(ANNA, ANNA, "private", json!({"caption": caption, "document": {"file_id": "f1", "file_name": "../notes.txt", "mime_type": "text/plain", "file_size": 20}}));
+    place.double.message(ANNA, ANNA, "private", &json!({"caption": caption, "document": {"file_id": "f1", "file_name": "../notes.txt", "mime_type": "text/plain", "file_size": 20}}));
     place.double.sees("the answer to the file", |shown| shown.text.contains("Got it.")).await;
     assert_eq!(std::fs::read(place.path("work/.weir-incoming/notes.txt")).unwrap(), b"contents of the file");
     bridge.end(&place).await;
