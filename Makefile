@@ -7,8 +7,6 @@
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
 
-# What `make demo` asks the simulated CLI.
-DEMO_PROMPT ?= Show me what you can do.
 # Versions of the real CLI for `make conformance`.
 VERSIONS ?= 2.1.325 2.1.9
 # For example BENCH_ARGS=--quick.
@@ -28,9 +26,8 @@ need-npm:
 	@command -v npm >/dev/null 2>&1 || \
 	  { echo "npm not found: the tests drive the real CLI, which comes from npm. On Debian: apt-get install nodejs npm" >&2; exit 1; }
 
-demo: need-cargo ## ask the simulated CLI something, in a temporary folder: no account, no cost
-	cargo build --release --quiet --locked --bin weir
-	scripts/demo.sh "$(DEMO_PROMPT)"
+demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
+	scripts/demo.sh
 
 test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
 	scripts/setup-real-cli.sh

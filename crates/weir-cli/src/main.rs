@@ -4,7 +4,9 @@ mod ask;
 mod bridge;
 mod chat;
 mod conversation;
+mod demo;
 mod doctor;
+mod engine;
 mod events;
 mod exit;
 mod explain;
@@ -14,8 +16,10 @@ mod replay;
 mod run;
 mod runtime;
 mod screen;
+mod serve;
 mod sessions;
 mod signals;
+mod token;
 mod transcripts;
 
 use std::path::PathBuf;
@@ -49,6 +53,9 @@ fn main() -> ExitCode {
             sessions::Settings::resolve(opts).and_then(|settings| sessions::run(&settings))
         }
         opts::Command::Bridge(opts) => bridge::run(*opts),
+        opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
+        opts::Command::Demo(opts) => demo::run(*opts),
+        opts::Command::Token(opts) => token::run(opts),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)
