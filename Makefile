@@ -31,6 +31,7 @@ demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no acc
 
 test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
 	scripts/setup-real-cli.sh
+	scripts/setup-openai-clients.sh
 	cargo test --workspace --all-features --locked
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")

@@ -58,7 +58,10 @@ impl Conversation {
             None | Some("hidden") => false,
             Some("reasoning") => true,
             Some(_) => {
-                return Err(OpenAiError::invalid("x-weir-tools", "X-Weir-Tools must be hidden or reasoning."));
+                return Err(OpenAiError::invalid(
+                    "x-weir-tools",
+                    "X-Weir-Tools must be hidden or reasoning.",
+                ));
             }
         };
         let known = find(&app, who, request, &place, header("x-weir-session")).await?;
