@@ -2,13 +2,15 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
+.PHONY: help demo test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
         need-cargo need-npm
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
 
 # Versions of the real CLI for `make conformance`.
 VERSIONS ?= 2.1.325 2.1.9
+# Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are read as well.
+SOAK_SECONDS ?= 600
 # For example BENCH_ARGS=--quick.
 BENCH_ARGS ?=
 # Length of the run of each fuzz target, and which targets to run.
@@ -38,6 +40,11 @@ conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VE
 	scripts/setup-real-cli.sh $(VERSIONS)
 	cargo build --locked -p weir-testkit --bins
 	$${CARGO_TARGET_DIR:-target}/debug/conformance $(VERSIONS)
+	WEIR_ALL_SCENARIOS=1 WEIR_REAL_CLI_VERSIONS="$(VERSIONS)" cargo test --locked -p weir-session --test real
+
+soak: need-cargo ## random conversations and faults for SOAK_SECONDS (600), invariants checked throughout
+	cargo build --locked -p weir-soak
+	SOAK_SECONDS=$(SOAK_SECONDS) $${CARGO_TARGET_DIR:-target}/debug/weir-soak
 
 bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)

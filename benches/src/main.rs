@@ -5,6 +5,7 @@
 //! within one run, because machines differ and are noisy.
 
 mod allocations;
+mod host;
 mod live;
 mod measure;
 mod methods;
@@ -23,6 +24,8 @@ fn main() -> anyhow::Result<()> {
         ["streams"] => report::table(workload::Size::Full),
         ["live"] => live::table(workload::Size::Full),
         ["live", "--quick"] => live::table(workload::Size::Quick),
+        ["host"] => host::table(workload::Size::Full),
+        ["host", "--quick"] => host::table(workload::Size::Quick),
         ["live", part @ ..] => live::part(part),
         ["cli"] => live::play(),
         ["write", name, size] => workload::write(name.parse()?, size.parse()?),
@@ -32,11 +35,12 @@ fn main() -> anyhow::Result<()> {
                 &serde_json::to_string(&measured).context("the measurement cannot be written")?,
             )
         }
-        _ => bail!("usage: weir-bench table [--quick] | streams | live [--quick]"),
+        _ => bail!("usage: weir-bench table [--quick] | streams | live [--quick] | host [--quick]"),
     }
 }
 
 fn all(size: workload::Size) -> anyhow::Result<()> {
     report::table(size)?;
-    live::table(size)
+    live::table(size)?;
+    host::table(size)
 }

@@ -9,13 +9,16 @@ use tokio::sync::{mpsc, oneshot};
 use weir_session::Observer;
 use weir_store::{Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, now};
 use weir_transcript::HostEvent;
-use weir_wire::{Body, Line, Message};
+use weir_wire::{Body, Line, Message, MessageId};
 
 use crate::error::HostError;
 use crate::item::{Item, Oversize, search_text};
 
 /// Previews are dropped while more than this waits to be shown: what they preview comes whole.
 const MOST_WAITING: usize = 64 << 20;
+
+/// So many messages are remembered as written. A process has one at a time, or a few that steer.
+const MOST_WRITTEN: usize = 64;
 
 /// Things that happened together.
 #[derive(Debug)]
@@ -125,11 +128,23 @@ pub(crate) struct Scribe {
     recorder: Arc<Recorder>,
     items: Vec<Item>,
     events: Vec<NewEvent>,
+    /// Messages that were written last, the newest first.
+    written: Vec<MessageId>,
 }
 
 impl Scribe {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, items: Vec::new(), events: Vec::new() }
+        Self { recorder, items: Vec::new(), events: Vec::new(), written: Vec::new() }
+    }
+
+    /// Whether a message waits again, because the process ended before it could take it. When it waits for the first
+    /// time, the log has the message itself.
+    fn waits_again(&mut self, message: &MessageId) -> bool {
+        self.written
+            .iter()
+            .position(|written| written == message)
+            .map(|place| self.written.remove(place))
+            .is_some()
     }
 
     fn push(&mut self, item: Item, search_text: Option<String>) {
@@ -158,10 +173,15 @@ impl Observer for Scribe {
 
     fn host(&mut self, event: &HostEvent) {
         match event {
-            // The log has the message itself.
-            HostEvent::MessageQueued { .. } => {}
+            HostEvent::MessageQueued { message, .. } if !self.waits_again(message) => {}
             HostEvent::Stderr { text } => self.items.push(Item::Stderr(text.clone())),
-            _ => self.push(Item::Host(event.clone()), None),
+            _ => {
+                if let HostEvent::MessageSent { message } = event {
+                    self.written.truncate(MOST_WRITTEN);
+                    self.written.insert(0, message.clone());
+                }
+                self.push(Item::Host(event.clone()), None);
+            }
         }
     }
 

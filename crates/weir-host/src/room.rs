@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use weir_session::Pooled;
 use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, Cursor, now};
+use weir_transcript::Oddities;
 
 use crate::book::Book;
 use crate::core::{Core, Lease};
@@ -18,6 +19,7 @@ use crate::facts;
 use crate::frame::Frame;
 use crate::heard::{Heard, Watched};
 use crate::info::SessionInfo;
+use crate::ledger::Record;
 use crate::load;
 use crate::metrics::count;
 use crate::recorder::{Batch, Done, Recorder};
@@ -83,7 +85,7 @@ impl Room {
                 book.apply(at, Some(placed.seq), item, &mut heard);
             }
         }
-        book.take_ended();
+        book.take_tally();
         let (recorder, batches) = Recorder::new(Arc::clone(&core.options.store), id.clone());
         let kept = crate::info::kept(&row);
         let mut state = State {
@@ -190,7 +192,7 @@ impl Room {
 
     /// The snapshot for those who watch the view.
     pub(crate) fn snapshot(&self, state: &State) -> Frame {
-        let messages: Vec<_> = state.book.ledger.queued().map(|record| record.info()).collect();
+        let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
         let seq = state.book.newest();
         let cursor = Cursor { epoch: self.core.options.store.epoch().to_owned(), seq };
         let data = json!({
@@ -211,16 +213,17 @@ impl Room {
     }
 
     /// Takes what the store has taken. Tells whether the session may be let go of.
-    fn show(&self, batch: &mut Batch, placed: Option<weir_store::Appended>) {
+    fn show(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) {
         let mut state = self.lock();
         let mut watched = Watched::default();
         for viewer in &state.viewers {
             watched.add(viewer.format);
         }
         let mut heard = Heard::new(watched);
-        let mut places = placed.iter().flat_map(|appended| &appended.placed);
+        let mut places = placed.into_iter().flat_map(|appended| &appended.placed);
         let mut done = Done { seq: state.book.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
+        let before = state.book.history().view().oddities;
         for (number, item) in batch.items.iter().enumerate() {
             let place = if item.is_logged() { places.next() } else { None };
             if let Some(place) = place.filter(|_| number == 0) {
@@ -243,7 +246,13 @@ impl Room {
             counters.appends.record(batch.sent.elapsed().as_secs_f64());
         }
         state.row.updated_at = state.row.updated_at.max(batch.at);
-        facts::count_turns(&state.book.take_ended(), counters);
+        let (ended, first_texts) = state.book.take_tally();
+        facts::count_turns(&ended, counters);
+        first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
+        let odd = state.book.history().view().oddities;
+        let malformed = |odd: Oddities| odd.mismatches + odd.not_json + odd.oversize;
+        count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
+        count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
         self.offer(&mut state, heard);
         self.tell_facts(&mut state);
         drop(state);
@@ -304,7 +313,7 @@ impl Room {
         let revision = state.book.ledger.revision();
         if revision != state.told_messages {
             state.told_messages = revision;
-            let messages: Vec<_> = state.book.ledger.queued().map(|record| record.info()).collect();
+            let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
             let frame = Frame::json("messages", None, &json!({"messages": messages}));
             self.offer_frames(state, Format::View, &[frame]);
         }
@@ -346,7 +355,7 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
         let Some(room) = room.upgrade() else { return };
         match reply {
             Ok(placed) => {
-                room.show(&mut batch, placed);
+                room.show(&mut batch, placed.as_ref());
                 room.recorder.shown(&batch);
                 room.changed();
                 // Also lets go of the session, if that was the last thing to do.

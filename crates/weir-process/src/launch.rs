@@ -192,7 +192,7 @@ impl Launch {
         let child = ChildLife::new(child, id, group, tree, record);
         let streams =
             streams.map_err(|source| SpawnError::System { program: self.program.clone(), source })?;
-        let shared = stderr::Shared::new(streams.stderr, self.secrets.clone(), logs.stderr);
+        let shared = stderr::Shared::new(streams.stderr, &self.secrets, logs.stderr);
         Ok(Process {
             handle: Handle::child(child, Arc::clone(&shared)),
             output: Output::new(streams.output, self.line_limit, logs.output),

@@ -22,11 +22,11 @@ const DRAIN: Duration = Duration::from_secs(2);
 const PROMPT: &str = "Show me around: give me the tour.";
 
 pub(crate) fn run(opts: DemoOpts) -> anyhow::Result<Exit> {
+    let _telemetry = weir_server::start_telemetry(&telemetry(&opts.log))?;
     crate::runtime::block_on(demonstrate(opts))
 }
 
 async fn demonstrate(opts: DemoOpts) -> anyhow::Result<Exit> {
-    let _telemetry = weir_server::start_telemetry(&telemetry(&opts.log))?;
     // Who waits for the ready file wants to talk to it.
     let nobody_is_there = !std::io::stderr().is_terminal() && opts.ready_file.is_none();
     let once = opts.once || nobody_is_there;

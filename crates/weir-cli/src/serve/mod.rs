@@ -24,11 +24,12 @@ pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
         writeln!(std::io::stdout(), "{document}")?;
         return Ok(Exit::Success);
     }
+    // Outside the runtime: what sends spans has one of its own.
+    let _telemetry = weir_server::start_telemetry(&settings.telemetry)?;
     crate::runtime::block_on(serve(settings))
 }
 
 async fn serve(settings: Settings) -> anyhow::Result<Exit> {
-    let _telemetry = weir_server::start_telemetry(&settings.telemetry)?;
     let data = &settings.engine.data_directory;
     folders::create_private(data).with_context(|| format!("cannot make {}", data.display()))?;
     let _lock = lock(data)?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use weir_store::ConversationId;
 
-use crate::core::Core;
+use crate::core::{Core, Keeper};
 use crate::error::HostError;
 use crate::hub::WatchAll;
 use crate::info::SessionStatus;
@@ -20,6 +20,8 @@ use crate::options::HostOptions;
 use crate::viewer::Bye;
 
 /// Sessions that outlive their processes. Cloning it gives another handle to the same host.
+///
+/// [`Host::shut_down`] is the orderly end. If the last handle is dropped without it, processes are ended at once.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,6 +44,7 @@ use crate::viewer::Bye;
 #[derive(Debug, Clone)]
 pub struct Host {
     core: Arc<Core>,
+    _keeper: Arc<Keeper>,
 }
 
 impl Host {
@@ -88,13 +91,13 @@ impl Host {
     pub async fn shut_down(&self, patience: Duration) {
         self.core.shut_down();
         self.core.pool.shut_down(patience).await;
-        let rooms = self.core.all_present();
-        for room in &rooms {
+        for room in self.core.all_present() {
             // What the processes wrote last is in the log before we go. A log that fails has told everybody.
             let _ = room.recorder.recorded(Vec::new(), weir_store::ConversationUpdate::default()).await;
             room.say_bye(Bye::Shutdown);
         }
         self.core.hub.close();
+        self.core.close();
     }
 
     /// Does something to its end, also if whoever asked for it goes away.

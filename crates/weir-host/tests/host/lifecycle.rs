@@ -204,7 +204,7 @@ async fn a_second_host_on_the_same_folder_is_refused() {
     let place = Place::new();
     let host = place.host().await;
     assert!(matches!(Host::open(place.options()).await, Err(HostError::Locked(_))));
-    drop(host);
+    soon(host.shut_down(Duration::ZERO)).await;
     place.host().await;
 }
 

@@ -4,9 +4,13 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod killed;
+#[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod place;
+#[cfg(test)]
+mod property;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]

@@ -155,7 +155,11 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     components(schemas(
         Details,
         weir_transcript::AgentEvent,
+        types::EventFormat,
+        types::ExportFormat,
         types::HelloEvent,
+        weir_host::MessageState,
+        weir_host::SessionStatus,
         types::SnapshotEvent,
         types::ChangesEvent,
         types::HeartbeatEvent,
