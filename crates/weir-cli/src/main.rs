@@ -11,6 +11,7 @@ mod events;
 mod exit;
 mod explain;
 mod folders;
+mod loop_command;
 mod opts;
 mod replay;
 mod run;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
         opts::Command::Demo(opts) => demo::run(*opts),
         opts::Command::Token(opts) => token::run(opts),
+        opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)

@@ -3,6 +3,7 @@
 mod bridge;
 mod chat;
 mod doctor;
+mod loops;
 mod replay;
 mod run;
 mod serve;
@@ -18,6 +19,9 @@ pub(crate) use bridge::{
 };
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
+pub(crate) use loops::{
+    LoopCommand, LoopConfigCommand, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts, LoopRunOpts,
+};
 pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
@@ -43,6 +47,7 @@ pub(crate) enum Command {
     Token(TokenOpts),
     Replay(ReplayOpts),
     Bridge(Box<BridgeOpts>),
+    Loop(LoopOpts),
     Doctor(DoctorOpts),
 }
 
