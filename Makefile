@@ -44,6 +44,7 @@ web-test: web need-cargo ## drive the page in a real Chromium, on the simulated 
 
 test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
 	scripts/setup-real-cli.sh
+	scripts/setup-openai-clients.sh
 	cargo test --workspace --all-features --locked
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")

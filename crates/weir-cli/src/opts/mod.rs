@@ -1,5 +1,6 @@
 //! The command line as it is typed. What it means is the business of each command's settings.
 
+mod bridge;
 mod chat;
 mod doctor;
 mod loops;
@@ -13,6 +14,9 @@ mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use bridge::{
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeTryOpts, QueueOpt,
+};
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
 pub(crate) use loops::{
@@ -42,6 +46,7 @@ pub(crate) enum Command {
     Demo(Box<DemoOpts>),
     Token(TokenOpts),
     Replay(ReplayOpts),
+    Bridge(Box<BridgeOpts>),
     Loop(LoopOpts),
     Doctor(DoctorOpts),
 }
