@@ -33,19 +33,25 @@ demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no acc
 	scripts/demo.sh
 
 web: need-npm ## build the page, which the next cargo build takes into the binary
-	cd web && npm ci --no-audit --no-fund && npm run build
+	scripts/setup-web.sh --build
 
 web-check: need-npm ## check the page's types and components, and test its parts
-	cd web && npm ci --no-audit --no-fund && npm run check && npm test
+	scripts/setup-web.sh
+	cd web && npm run --silent check && npm run --silent test
 
-web-test: web need-cargo ## drive the page in a real Chromium, on the simulated CLI
-	cargo build --locked -p weir-cli
-	cd web && npm run e2e
+web-test: web need-cargo ## drive the page in a real Chromium, on the simulated and the real CLI
+	scripts/setup-debian.sh chromium
+	cargo build --locked --workspace --all-features --bins
+	cd web && npm run --silent e2e
 
-test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
+test: need-cargo need-npm ## run all tests, also against the pinned real CLIs and in a real browser
 	scripts/setup-real-cli.sh
+	scripts/setup-debian.sh chromium nginx
 	scripts/setup-openai-clients.sh
-	cargo test --workspace --all-features --locked
+	scripts/setup-web.sh --build
+	WEIR_REQUIRE_NGINX=1 cargo test --workspace --all-features --locked
+	scripts/check-api.sh --quick
+	$(MAKE) --no-print-directory web-check web-test
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
 	scripts/setup-real-cli.sh $(VERSIONS)
