@@ -1,16 +1,25 @@
 #!/usr/bin/env bash
-# Asks the simulated CLI something in a folder of its own, which is gone afterwards.
+# Builds the page and the program, and shows them on the simulated CLI: no account, no cost.
+#
+# Without a terminal, or with DEMO_ONCE=1, it prints the link, takes the tour and ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-weir=$(realpath "${CARGO_TARGET_DIR:-target}/release/weir")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-mkdir "$work/home" "$work/workspace"
-printf '# Demo\n\nA folder for the demo.\n' >"$work/workspace/README.md"
-# Under this name the program plays the CLI.
-ln -s "$weir" "$work/simulated-claude"
+if [[ ! -f web/package.json ]]; then
+    echo "demo: there is no page in this tree; the server runs without it" >&2
+elif command -v npm >/dev/null 2>&1; then
+    # What npm says is of interest only where it fails.
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    echo "demo: building the page"
+    if ! (cd web && npm ci --no-audit --no-fund && npm run build) >"$log" 2>&1; then
+        tail -n 30 "$log" >&2
+        echo "demo: the page could not be built; the server runs without it" >&2
+    fi
+else
+    echo "demo: npm not found, so the server runs without the page; on Debian: apt-get install nodejs npm" >&2
+fi
 
-echo "demo: weir run \"$1\", with the simulated CLI: no account, no cost"
-HOME=$work/home WEIR_STATE_DIR=$work/home/state WEIR_CACHE_DIR=$work/home/cache CLAUDE_CODE_ENABLE_TODO_TOOLS=1 \
-    "$weir" run --claude "$work/simulated-claude" --cwd "$work/workspace" --permission-mode acceptEdits "$1"
+echo "demo: building the program"
+cargo build --release --quiet --locked --bin weir
+exec "${CARGO_TARGET_DIR:-target}/release/weir" demo "$@"

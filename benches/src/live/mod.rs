@@ -4,6 +4,7 @@ pub(crate) mod cli;
 mod idle;
 pub(crate) mod latency;
 mod many;
+mod prewarm;
 mod stream;
 mod turns;
 
@@ -23,7 +24,8 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     turns::rows(size)?;
     stream::rows(size)?;
     many::rows(size)?;
-    idle::rows(size)
+    idle::rows(size)?;
+    prewarm::rows(size)
 }
 
 /// A part of the table that is measured in a process of its own.
@@ -32,6 +34,7 @@ pub(crate) fn part(words: &[&str]) -> anyhow::Result<()> {
         ["stream", workload, size] => stream::measure(workload, size),
         ["many", count, events] => many::measure(count.parse()?, events.parse()?),
         ["idle", count, line] => idle::measure(count.parse()?, line.parse()?),
+        ["prewarm"] => prewarm::rows(Size::Full),
         _ => bail!("no such part"),
     }
 }

@@ -144,7 +144,10 @@ fn whole(id: &str) -> anyhow::Result<String> {
 }
 
 /// What the CLI finds in its environment, and what of it is masked.
-fn environment(pairs: &[(String, String)], named: &[String]) -> anyhow::Result<(Environment, Secrets)> {
+pub(crate) fn environment(
+    pairs: &[(String, String)],
+    named: &[String],
+) -> anyhow::Result<(Environment, Secrets)> {
     let mut environment = Environment::inherit();
     let mut secrets = Secrets::new();
     for (name, value) in pairs {

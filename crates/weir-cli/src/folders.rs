@@ -10,6 +10,11 @@ pub(crate) fn state() -> Option<PathBuf> {
     folder("WEIR_STATE_DIR", "XDG_STATE_HOME", ".local/state")
 }
 
+/// What a server keeps: `WEIR_DATA_DIR`, or where the system keeps such things.
+pub(crate) fn data() -> Option<PathBuf> {
+    folder("WEIR_DATA_DIR", "XDG_DATA_HOME", ".local/share")
+}
+
 /// What can be found out again: `WEIR_CACHE_DIR`, or where the system keeps such things.
 pub(crate) fn cache() -> Option<PathBuf> {
     folder("WEIR_CACHE_DIR", "XDG_CACHE_HOME", ".cache")

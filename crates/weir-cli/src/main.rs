@@ -3,18 +3,23 @@
 mod ask;
 mod chat;
 mod conversation;
+mod demo;
 mod doctor;
+mod engine;
 mod events;
 mod exit;
 mod explain;
 mod folders;
+mod loop_command;
 mod opts;
 mod replay;
 mod run;
 mod runtime;
 mod screen;
+mod serve;
 mod sessions;
 mod signals;
+mod token;
 mod transcripts;
 
 use std::path::PathBuf;
@@ -47,6 +52,10 @@ fn main() -> ExitCode {
         opts::Command::Sessions(opts) => {
             sessions::Settings::resolve(opts).and_then(|settings| sessions::run(&settings))
         }
+        opts::Command::Loop(opts) => loop_command::run(opts.command),
+        opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
+        opts::Command::Demo(opts) => demo::run(*opts),
+        opts::Command::Token(opts) => token::run(opts),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)

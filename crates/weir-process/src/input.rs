@@ -10,9 +10,6 @@ use std::task::{Context, Poll, ready};
 use crate::log::LogWriter;
 use crate::stream::Sink;
 
-/// A queue that grew beyond this is given back once it is empty.
-const KEPT: usize = 1 << 10;
-
 /// Lines to the CLI.
 #[derive(Debug)]
 pub struct Input {
@@ -85,9 +82,6 @@ impl Input {
             }
         }
         self.forget_queue();
-        if self.queue.capacity() > KEPT {
-            self.queue = Vec::new();
-        }
         if self.closing && self.sink.take().is_some() {
             return Poll::Ready(self.log.finish());
         }
@@ -108,14 +102,14 @@ impl Input {
     pub fn abandon(&mut self) {
         self.closing = true;
         self.forget_queue();
-        self.queue = Vec::new();
         self.sink = None;
         let _ = self.log.finish();
     }
 
     fn forget_queue(&mut self) {
         self.before += self.written as u64;
-        self.queue.clear();
+        // Little is written and seldom: one that waits holds no buffer.
+        self.queue = Vec::new();
         (self.written, self.logged) = (0, 0);
     }
 

@@ -50,12 +50,9 @@ impl Shared {
         // No statement under the lock can panic half way.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Caller {
-    /// Puts a call into the queue, or says that nobody will answer it.
-    pub(crate) fn send(&self, call: Call) -> bool {
-        let mut queue = self.shared.lock();
+    fn push(&self, call: Call) -> bool {
+        let mut queue = self.lock();
         if queue.is_closed {
             return false;
         }
@@ -66,6 +63,13 @@ impl Caller {
             driver.wake();
         }
         true
+    }
+}
+
+impl Caller {
+    /// Puts a call into the queue, or says that nobody will answer it.
+    pub(crate) fn send(&self, call: Call) -> bool {
+        self.shared.push(call)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -90,6 +94,21 @@ impl Caller {
     }
 }
 
+/// The side of somebody who must not keep the session alive.
+#[cfg(feature = "mcp")]
+#[derive(Clone)]
+pub(crate) struct WeakCaller {
+    shared: std::sync::Weak<Shared>,
+}
+
+#[cfg(feature = "mcp")]
+impl WeakCaller {
+    /// Puts a call into the queue, or says that nobody will answer it.
+    pub(crate) fn send(&self, call: Call) -> bool {
+        self.shared.upgrade().is_some_and(|shared| shared.push(call))
+    }
+}
+
 impl Clone for Caller {
     fn clone(&self) -> Self {
         self.shared.lock().callers += 1;
@@ -109,30 +128,7 @@ impl Drop for Caller {
     }
 }
 
-/// The side of somebody who may call, but does not keep the session alive.
-#[cfg(feature = "mcp")]
-#[derive(Clone)]
-pub(crate) struct WeakCaller {
-    shared: std::sync::Weak<Shared>,
-}
-
-#[cfg(feature = "mcp")]
-impl WeakCaller {
-    /// Calls, if there is still somebody who would answer.
-    pub(crate) fn send(&self, call: Call) -> bool {
-        let Some(shared) = self.shared.upgrade() else { return false };
-        shared.lock().callers += 1;
-        Caller { shared }.send(call)
-    }
-}
-
 impl Calls {
-    /// For those who may call, but do not count.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn weak_caller(&self) -> WeakCaller {
-        WeakCaller { shared: Arc::downgrade(&self.shared) }
-    }
-
     /// The next call; nothing when nobody is left who could call. Cancel safe.
     pub(crate) async fn recv(&mut self) -> Option<Call> {
         poll_fn(|context| self.poll_recv(context)).await
@@ -150,6 +146,12 @@ impl Calls {
             queue.driver = Some(context.waker().clone());
         }
         Poll::Pending
+    }
+
+    /// A way to call that does not keep the session alive.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn weak(&self) -> WeakCaller {
+        WeakCaller { shared: Arc::downgrade(&self.shared) }
     }
 
     /// A call that is there now.

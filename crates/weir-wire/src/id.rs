@@ -13,6 +13,7 @@ macro_rules! string_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(value_type = String))]
         #[serde(transparent)]
         pub struct $name(Arc<str>);
 
@@ -93,6 +94,7 @@ string_id! {
 
 /// A turn, counted from one in the order in which turns begin. The CLI has no name for turns; this is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct TurnId(pub u64);
 

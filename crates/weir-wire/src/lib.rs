@@ -26,6 +26,8 @@ mod frame;
 mod id;
 mod json;
 pub mod message;
+#[cfg(feature = "schema")]
+mod schema;
 mod send;
 mod tool;
 

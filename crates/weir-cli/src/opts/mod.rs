@@ -2,20 +2,28 @@
 
 mod chat;
 mod doctor;
+mod loops;
 mod replay;
 mod run;
+mod serve;
 mod session;
 mod sessions;
+mod token;
 mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
+pub(crate) use loops::{
+    LoopCommand, LoopConfigCommand, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts, LoopRunOpts,
+};
 pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
+pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 pub(crate) use session::{ConversationOpts, SessionOpts, TransportOpt};
 pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
 
 /// Drives the Claude Code CLI, and reads what it wrote.
 #[derive(Debug, Parser)]
@@ -30,7 +38,11 @@ pub(crate) enum Command {
     Run(Box<RunOpts>),
     Chat(Box<ChatOpts>),
     Sessions(SessionsOpts),
+    Serve(Box<ServeOpts>),
+    Demo(Box<DemoOpts>),
+    Token(TokenOpts),
     Replay(ReplayOpts),
+    Loop(LoopOpts),
     Doctor(DoctorOpts),
 }
 

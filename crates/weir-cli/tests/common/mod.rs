@@ -9,10 +9,12 @@
 )]
 
 mod capture;
+mod http;
 mod place;
 mod running;
 mod terminal;
 
+pub(crate) use http::{Answer, Client, Event, Events, eventually};
 pub(crate) use place::{Done, Place};
 pub(crate) use running::Running;
 pub(crate) use terminal::Terminal;

@@ -4,10 +4,13 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use super::{Driver, Streams, Woken, decided_by, next_text};
-use crate::machine::{Command, Event, Ticket};
+use crate::machine::Event;
 
 /// How long the output may take to end once no process is left that could write to it.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
+/// How long a CLI that ended too soon may take to say its version.
+const VERSION: Duration = Duration::from_secs(15);
 
 impl Driver {
     /// Closes the input, waits for the process or ends it by force, ends its descendants, and reads what is left
@@ -20,6 +23,7 @@ impl Driver {
 
     async fn end(&mut self) {
         let Some(mut handle) = self.handle.take() else { return };
+        let has_answered = self.machine.has_answered();
         if let Some(streams) = &mut self.streams {
             streams.input.close();
         }
@@ -55,11 +59,7 @@ impl Driver {
                         streams.stderr = None;
                     }
                 }
-                Woken::Call(Some(call)) => self.call(call),
-                Woken::Call(None) => {
-                    self.is_held = false;
-                    self.tell(Event::Command(Command::Stop { ticket: Ticket(0) }));
-                }
+                call @ Woken::Call(_) => self.woken(call),
                 _ => {}
             }
             self.perform();
@@ -80,11 +80,37 @@ impl Driver {
         self.streams = None;
         self.must_end = false;
         self.facts.pid = None;
+        if !has_answered {
+            self.learn_version().await;
+        }
         self.tell(Event::Exited { exit: report.exit, stderr: handle.stderr_tail() });
     }
 }
 
 impl Driver {
+    /// A CLI that ended before it answered may be too old to be asked. Its version tells; the next process is not asked
+    /// then. Callers are served meanwhile, and whoever wants it to stop need not wait.
+    async fn learn_version(&mut self) {
+        let Some(probe) = self.launcher.as_ref().and_then(super::Launcher::probe) else { return };
+        let mut probe = std::pin::pin!(tokio::time::timeout(VERSION, probe));
+        let known = loop {
+            if self.machine.is_stopping() {
+                return;
+            }
+            tokio::select! {
+                known = &mut probe => break known.ok().flatten(),
+                call = self.calls.recv(), if self.is_held => self.woken(Woken::Call(call)),
+            }
+            self.perform();
+            self.outlet.pause(self.machine.view());
+        };
+        if let (Some(known), Some(launcher)) = (known, &mut self.launcher)
+            && launcher.learn(known)
+        {
+            self.tell(Event::TooOld);
+        }
+    }
+
     /// What is left to say of a process that is gone: the last of its diagnostics, and the messages that it never got.
     fn last_words(&mut self) {
         let Some(streams) = &mut self.streams else { return };

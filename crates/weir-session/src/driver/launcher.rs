@@ -72,10 +72,13 @@ impl Launcher {
 
     /// Starts processes with these options from now on. Which conversation it is stays as it was.
     pub(super) fn reconfigure(&mut self, mut options: SessionOptions, fingerprint: Option<Fingerprint>) {
+        let before = self.fingerprint();
         options.conversation = self.options.conversation.clone();
         *self.options = options;
         self.fingerprint = fingerprint;
-        if let How::Cli(prepared) = &mut self.how {
+        if self.fingerprint() != before
+            && let How::Cli(prepared) = &mut self.how
+        {
             *prepared = None;
         }
     }
@@ -92,11 +95,33 @@ impl Launcher {
     /// Whether the CLI is too old to be asked whether it is ready.
     pub(super) fn is_too_old(&self) -> bool {
         let How::Cli(Some(prepared)) = &self.how else { return false };
-        // Whoever wants these has to ask, and to hear if there is no answer.
-        if !self.options.hooks.is_empty() || !self.options.mcp_servers.is_empty() {
-            return false;
+        let is_old = prepared.capabilities.as_ref().is_some_and(|known| !known.has_control("initialize"));
+        is_old && !self.needs_handshake()
+    }
+
+    /// Asks for the version of a CLI that ended before it answered, if it may be too old to be asked anything else.
+    pub(super) fn probe(&self) -> Option<impl Future<Output = Option<Capabilities>> + Send + use<>> {
+        let How::Cli(Some(prepared)) = &self.how else { return None };
+        let options = &self.options;
+        if prepared.capabilities.is_some() || !options.handshake || self.needs_handshake() {
+            return None;
         }
-        prepared.capabilities.as_ref().is_some_and(|known| !known.has_control("initialize"))
+        let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
+        let (program, environment) = (prepared.program.clone(), options.environment.clone());
+        Some(async move { cache.probe(&program, &environment).await.ok() })
+    }
+
+    /// Notes what a CLI can do. Says whether it is too old to be asked whether it is ready.
+    pub(super) fn learn(&mut self, known: Capabilities) -> bool {
+        if let How::Cli(Some(prepared)) = &mut self.how {
+            prepared.capabilities = Some(known);
+        }
+        self.is_too_old()
+    }
+
+    /// Whoever wants these has to ask, and to hear if there is no answer.
+    fn needs_handshake(&self) -> bool {
+        !self.options.hooks.is_empty() || !self.options.mcp_servers.is_empty()
     }
 
     /// Looks up what has to be looked up; nothing if all is known.

@@ -11,6 +11,7 @@ mod perform;
 mod starting;
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -71,6 +72,18 @@ pub struct Facts {
     pub processes: u64,
 }
 
+/// The same, as small as it can be kept.
+#[derive(Default)]
+struct Known {
+    pid: Option<u32>,
+    processes: u64,
+    logs: Option<Box<LogPaths>>,
+    log_error: Option<Box<str>>,
+}
+
+/// A map without a seed of its own: most sessions have nothing in theirs.
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
+
 /// The driver of one session.
 pub(crate) struct Driver {
     // Dropped in this order: first the process ends, then the rest of what it wrote is read, then its locks are free.
@@ -90,19 +103,19 @@ pub(crate) struct Driver {
     must_end: bool,
     /// Whether there was something to do when we last looked.
     was_occupied: bool,
-    facts: Facts,
+    facts: Known,
     calls: Calls,
     /// Whether anybody holds the session.
     is_held: bool,
     next_ticket: u64,
-    tickets: HashMap<Ticket, ReplySender>,
+    tickets: Map<Ticket, ReplySender>,
     /// Who waits for the answer to a message that is not accepted yet.
-    applicants: HashMap<Ticket, (MessageId, TurnSender)>,
-    waiters: HashMap<MessageId, TurnSender>,
+    applicants: Map<Ticket, (MessageId, TurnSender)>,
+    waiters: Map<MessageId, TurnSender>,
     deciders: Deciders,
     deciding: JoinSet<Decision>,
     /// Which request each running handler decides.
-    asked: HashMap<tokio::task::Id, (RequestId, AbortHandle)>,
+    asked: Map<tokio::task::Id, (RequestId, AbortHandle)>,
     outlet: Outlet,
 }
 
@@ -172,16 +185,16 @@ impl Driver {
             was_occupied: false,
             streams: None,
             handle: None,
-            facts: Facts::default(),
+            facts: Known::default(),
             calls,
             is_held: true,
             next_ticket: 0,
-            tickets: HashMap::new(),
-            applicants: HashMap::new(),
-            waiters: HashMap::new(),
+            tickets: Map::default(),
+            applicants: Map::default(),
+            waiters: Map::default(),
             deciders,
             deciding: JoinSet::new(),
-            asked: HashMap::new(),
+            asked: Map::default(),
             outlet: Outlet { observer, feed: Feed::default() },
         }
     }
@@ -232,6 +245,7 @@ impl Driver {
         let is_occupied = self.machine.is_occupied();
         if self.was_occupied && !is_occupied {
             self.decoder.rest();
+            self.machine.rest();
             self.tickets.shrink_to_fit();
             self.applicants.shrink_to_fit();
             self.waiters.shrink_to_fit();
@@ -329,7 +343,7 @@ impl Driver {
     fn check_logs(&mut self) {
         let error = self.streams.as_mut().and_then(|streams| streams.output.take_log_error());
         if let Some(error) = error {
-            self.facts.log_error = Some(error.to_string());
+            self.facts.log_error = Some(error.to_string().into());
             let required = self.launcher.as_ref().is_some_and(Launcher::requires_log);
             self.tell(Event::LogFailed { error: Arc::new(error), required });
         }
@@ -380,9 +394,14 @@ impl Driver {
             Call::View(reply) => drop(reply.send(Box::new(self.machine.view().clone()))),
             Call::Reconfigure(options, fingerprint) => self.reconfigure(*options, fingerprint),
             Call::Facts(reply) => {
-                let mut facts = self.facts.clone();
-                facts.introduction = self.machine.introduction().clone();
-                drop(reply.send(facts));
+                let known = &self.facts;
+                drop(reply.send(Facts {
+                    pid: known.pid,
+                    logs: known.logs.as_deref().cloned(),
+                    log_error: known.log_error.as_deref().map(str::to_owned),
+                    introduction: self.machine.introduction().clone(),
+                    processes: known.processes,
+                }));
             }
         }
     }

@@ -47,7 +47,7 @@ impl Deciders {
             match &self.servers {
                 Some(servers) => servers.replace(side.served),
                 None if side.served.is_empty() => {}
-                None => self.servers = Some(McpServers::new(side.served, calls.weak_caller())),
+                None => self.servers = Some(McpServers::new(side.served, calls.weak())),
             }
             if let Some(servers) = &self.servers {
                 self.handler = Some(servers.or(self.handler.take()));

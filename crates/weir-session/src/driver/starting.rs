@@ -50,7 +50,7 @@ impl Driver {
 
     fn started(&mut self, process: Process) {
         self.facts.pid = process.handle.pid();
-        self.facts.logs.clone_from(&process.logs);
+        self.facts.logs = process.logs.map(Box::new);
         self.facts.log_error = None;
         self.facts.processes += 1;
         self.calls.glance().process_started();

@@ -62,6 +62,8 @@ pub enum Event<'a> {
     },
     /// The process is ending by itself: it reads no more. What it wrote and how it ended comes later.
     Ending,
+    /// The process that is ending was too old to be asked whether it is ready. The next one will not be asked.
+    TooOld,
     /// A message that was to be written to the process never was, not a byte of it.
     Unwritten(Box<OutgoingMessage>),
     /// A raw log has failed.

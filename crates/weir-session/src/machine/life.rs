@@ -27,6 +27,8 @@ pub(super) struct Life {
     is_named: bool,
     /// The session that the process which is being started goes on with, and not with a copy of it.
     spawning: Option<SessionId>,
+    /// Whether the process has said that it is ready, or was not asked.
+    has_answered: bool,
     /// Who waits for the process to be ready. Whoever came when one was ending waits for the next.
     starting: Vec<(Ticket, Waits)>,
     /// Who waits until nothing runs.
@@ -37,8 +39,8 @@ pub(super) struct Life {
     close: bool,
     /// Whether the process is to be replaced once nothing runs, in the background either.
     renew: bool,
-    /// Why the process must not go on.
-    failure: Option<SessionError>,
+    /// Why the process must not go on. Boxed, as it is rare and large.
+    failure: Option<Box<SessionError>>,
     /// Whether the session is to end.
     stop: bool,
     /// When the process is ended although its turn has not.
@@ -76,6 +78,7 @@ impl Life {
             resume,
             is_named: false,
             spawning: None,
+            has_answered: false,
             starting: Vec::new(),
             settling: Vec::new(),
             closing: Vec::new(),
@@ -114,6 +117,10 @@ impl Life {
         self.is_ready() && !self.close && !self.renew && !self.stop && self.escalate_at.is_none()
     }
 
+    pub(super) fn has_answered(&self) -> bool {
+        self.has_answered
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         self.stop
     }
@@ -138,7 +145,7 @@ impl Life {
 
     /// Why the process must not go on, if it must not.
     pub(super) fn failure(&self) -> Option<&SessionError> {
-        self.failure.as_ref()
+        self.failure.as_deref()
     }
 
     /// For which process somebody waits who comes now.
@@ -180,6 +187,12 @@ impl Machine {
         }
         let waits = self.life.waits();
         self.life.starting.push((ticket, waits));
+    }
+
+    /// It ended because it was asked what it does not understand. Nobody need be disappointed: the next is not asked.
+    pub(super) fn too_old(&mut self) {
+        self.life.close = true;
+        self.watchdog.take_fired();
     }
 
     pub(super) fn close_if_idle(&mut self, ticket: Ticket) {
@@ -225,6 +238,7 @@ impl Machine {
 
     pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut Sink<'_>) {
         self.life.state = State::Initialising;
+        self.life.has_answered = false;
         self.watchdog.heard(now.instant);
         let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);
@@ -236,6 +250,7 @@ impl Machine {
 
     /// The CLI answered, or cannot be asked.
     pub(super) fn ready(&mut self) {
+        self.life.has_answered = true;
         if self.life.state != State::Initialising {
             return;
         }

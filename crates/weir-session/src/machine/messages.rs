@@ -22,8 +22,8 @@ pub(super) struct Messages {
     written: Vec<Written>,
     /// How many messages this process was sent.
     sent: usize,
-    /// Why the process ends, while its end is being recorded.
-    end: Option<SessionError>,
+    /// Why the process ends, while its end is being recorded. Boxed, as it is rare and large.
+    end: Option<Box<SessionError>>,
     /// Whether the CLI says which messages it answers, which shows with the first. Without that, a message sent
     /// into a running turn could not be told from one that waits, so it waits here.
     are_named: bool,
@@ -70,7 +70,13 @@ impl Messages {
     }
 
     pub(super) fn process_ends_with(&mut self, error: SessionError) {
-        self.end = Some(error);
+        self.end = Some(Box::new(error));
+    }
+
+    /// Gives back the memory of what has been.
+    pub(super) fn rest(&mut self) {
+        self.queued.shrink_to_fit();
+        self.written.shrink_to_fit();
     }
 
     /// The CLI has called a message by its name.

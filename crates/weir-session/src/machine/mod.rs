@@ -128,6 +128,7 @@ impl Machine {
             Event::Reconfigured { settings, replace } => self.reconfigured(now, *settings, replace),
             Event::Started { too_old } => self.process_started(now, too_old, sink),
             Event::Ending => self.life.process_is_ending(),
+            Event::TooOld => self.too_old(),
             Event::Unwritten(message) => self.unwritten(*message, sink),
             Event::LogFailed { error, required } => self.log_failed(error, required, sink),
             Event::Failed(error) => self.must_not_go_on(error),
@@ -142,6 +143,13 @@ impl Machine {
             // The CLI has something else to do than before, and its time for that begins now.
             self.watchdog.heard(now.instant);
         }
+    }
+
+    /// Gives back the memory that is not needed while there is nothing to do.
+    pub fn rest(&mut self) {
+        self.messages.rest();
+        self.asks.rest();
+        self.actions.shrink_to_fit();
     }
 
     /// What is to be done, in order.
@@ -165,6 +173,16 @@ impl Machine {
             || self.life.is_starting()
             || self.messages.is_any_queued()
             || !self.view().tasks.is_empty()
+    }
+
+    /// Whether the process that runs has said that it is ready, or was not asked.
+    pub fn has_answered(&self) -> bool {
+        self.life.has_answered()
+    }
+
+    /// Whether the session is to end.
+    pub fn is_stopping(&self) -> bool {
+        self.life.is_stopping()
     }
 
     /// Whether the session is over: nothing more will happen.

@@ -211,6 +211,11 @@ impl Pool {
         self.lock().spares.iter().filter(|spare| spare.session.glance().pid().is_some()).count()
     }
 
+    /// How many of them are ready: started, and with everything loaded that a first answer needs.
+    pub fn warm_spares(&self) -> usize {
+        self.lock().spares.iter().filter(|spare| spare.is_warm()).count()
+    }
+
     /// Forgets a conversation and ends its process.
     pub async fn remove(&self, key: &str) -> bool {
         let session = self.lock().residents.remove(key);

@@ -8,8 +8,9 @@ use crate::options::SessionOptions;
 use crate::session::Session;
 
 const WARMING: u8 = 0;
-const WARM: u8 = 1;
-const FAILED: u8 = 2;
+const STARTED: u8 = 1;
+const WARM: u8 = 2;
+const FAILED: u8 = 3;
 
 /// A process that waits. It has no idle limit: it is there to wait.
 pub(super) struct Spare {
@@ -30,18 +31,24 @@ impl Spare {
     pub(super) fn is_dead(&self) -> bool {
         match self.state.load(Ordering::Acquire) {
             WARMING => self.session.is_over(),
-            WARM => !self.session.glance().has_process(),
+            STARTED | WARM => !self.session.glance().has_process(),
             _ => true,
         }
+    }
+
+    /// Whether it is started and has loaded what a first answer needs.
+    pub(super) fn is_warm(&self) -> bool {
+        self.state.load(Ordering::Acquire) == WARM && self.session.glance().has_process()
     }
 }
 
 /// Starts a CLI and makes it load what it needs for a first answer.
 async fn warm_up(session: Session, state: Arc<AtomicU8>) {
     let started = session.start().await;
-    state.store(if started.is_ok() { WARM } else { FAILED }, Ordering::Release);
+    state.store(if started.is_ok() { STARTED } else { FAILED }, Ordering::Release);
     if started.is_ok() {
         // Old versions do not know this request; they are started, which is most of it.
         let _ = session.context_usage().await;
+        state.store(WARM, Ordering::Release);
     }
 }

@@ -15,6 +15,8 @@ mod logs;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(test)]
+mod old;
+#[cfg(test)]
 mod place;
 #[cfg(test)]
 mod pool;

@@ -7,6 +7,7 @@ use super::EntryId;
 
 /// A sub-agent. Its entries are those whose parent it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Agent {
     /// The tool call that started it, which is its name everywhere.
     pub id: ToolUseId,
@@ -45,6 +46,7 @@ pub struct Agent {
 
 /// How far a sub-agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentState {
@@ -62,6 +64,7 @@ pub enum AgentState {
 
 /// What a sub-agent does, and what it has used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AgentProgress {
     /// What it does now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +85,7 @@ pub struct AgentProgress {
 
 /// Something that runs in the background.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct BackgroundTask {
     /// The CLI's name for it.
     pub id: TaskId,

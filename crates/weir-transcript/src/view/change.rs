@@ -13,6 +13,7 @@ use super::{
 
 /// One step. [`super::View::apply`] takes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Change<'a> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a conversation or a turn has cost, by the CLI's estimate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Cost {
     /// The sum of what the turns cost; none where no turn said so.
@@ -20,6 +21,7 @@ pub struct Cost {
 
 /// What one model was used for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ModelCost {
     /// The model.

@@ -7,11 +7,13 @@ use super::{HookRun, Notice, ToolCall};
 
 /// The number of an entry. Counted from one, without gaps, never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct EntryId(pub u64);
 
 /// One thing that was said or done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Entry {
     /// Its number.
     pub id: EntryId,
@@ -30,6 +32,7 @@ pub struct Entry {
 
 /// What was said or done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EntryBody {
@@ -54,6 +57,7 @@ pub enum EntryBody {
 
 /// A message to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UserEntry {
     /// Our id for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,6 +75,7 @@ pub struct UserEntry {
 
 /// Who wrote a message to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UserSource {
@@ -84,6 +89,7 @@ pub enum UserSource {
 
 /// What has become of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Delivery {
@@ -103,6 +109,7 @@ pub enum Delivery {
 
 /// Text of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TextEntry {
     /// The API's message that it is a block of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +131,7 @@ pub struct TextEntry {
 
 /// Thinking of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ThinkingEntry {
     /// The API's message that it is a block of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,6 +150,7 @@ pub struct ThinkingEntry {
 
 /// Whether a block of a message is all there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BlockState {
@@ -155,6 +164,7 @@ pub enum BlockState {
 
 /// A fenced code block inside a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CodeBlock {
     /// The word after the fence, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,6 +177,7 @@ pub struct CodeBlock {
 
 /// An error of the API that the CLI tells of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApiError {
     /// The error in a word, such as `rate_limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,6 +192,7 @@ pub struct ApiError {
 
 /// Something that Weir does not understand, kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UnknownEntry {
     /// What about it is not understood.
     pub reason: UnknownReason,
@@ -201,6 +213,7 @@ pub struct UnknownEntry {
 
 /// What about a line or a block is not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UnknownReason {

@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 /// A conversation as it stands.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct View {
     /// Which conversation, and with what.

@@ -5,6 +5,7 @@ use weir_wire::ToolUseId;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {
@@ -99,6 +100,7 @@ pub enum Notice {
 
 /// A hook that ran, or runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct HookRun {
     /// Names the run.
     pub id: String,

@@ -8,6 +8,7 @@ use super::EntryId;
 
 /// A request for a person's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Request {
     /// Names the request; the answer carries it.
     pub id: RequestId,
@@ -30,6 +31,7 @@ pub struct Request {
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RequestKind {
@@ -73,6 +75,7 @@ pub enum RequestKind {
 
 /// Whether a request still waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RequestState {

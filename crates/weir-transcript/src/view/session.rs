@@ -5,6 +5,7 @@ use weir_wire::SessionId;
 
 /// Which conversation, and with what.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Session {
     /// The CLI's name for it.
@@ -40,6 +41,7 @@ pub struct Session {
 
 /// An MCP server and how it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct McpServer {
     /// Its name.
     pub name: String,
@@ -49,6 +51,7 @@ pub struct McpServer {
 
 /// What the conversation is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
@@ -71,6 +74,7 @@ pub enum Status {
 
 /// The account's limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RateLimit {
     /// `allowed`, `allowed_warning` or `rejected`.
     pub status: String,
@@ -87,6 +91,7 @@ pub struct RateLimit {
 
 /// How many lines were not as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Oddities {
     /// Types of line that Weir does not know.

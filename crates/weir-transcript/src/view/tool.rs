@@ -8,6 +8,7 @@ use super::EntryId;
 
 /// A tool call with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ToolCall {
     /// Names the call.
     pub id: ToolUseId,
@@ -49,6 +50,7 @@ pub struct ToolCall {
 
 /// How far a tool call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolState {
@@ -79,6 +81,7 @@ impl ToolState {
 
 /// What a tool gave back, cut to a bounded length.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Output {
     /// The beginning, or all of it.
     pub text: OwnedText,
@@ -97,6 +100,7 @@ pub struct Output {
 
 /// What the tool's kind has to say besides its output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolDetail {
@@ -156,6 +160,7 @@ pub enum ToolDetail {
 
 /// A file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FileChange {
     /// The file.
     pub path: String,
@@ -180,6 +185,7 @@ pub struct FileChange {
 
 /// How a file was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FileChangeKind {
@@ -195,6 +201,7 @@ pub enum FileChangeKind {
 
 /// Things to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TodoList {
     /// The sub-agent that keeps the list; none for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -205,6 +212,7 @@ pub struct TodoList {
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Todo {
     /// Its id, in the family of tools that has ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ use super::ModelCost;
 
 /// A turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Turn {
     /// Its number.
     pub id: TurnId,
@@ -34,6 +35,7 @@ pub struct Turn {
 
 /// Who asked for a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "by", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnCause {
@@ -50,6 +52,7 @@ pub enum TurnCause {
 
 /// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnState {
@@ -71,6 +74,7 @@ pub enum TurnState {
 
 /// The result of a turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TurnResult {
     /// `success` also where the API failed.
@@ -113,6 +117,7 @@ pub struct TurnResult {
 
 /// Tokens of a turn's main loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TurnUsage {
     /// Tokens read that were in no cache.
@@ -127,6 +132,7 @@ pub struct TurnUsage {
 
 /// A tool call that was not allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Denial {
     /// The tool.
     pub tool_name: String,

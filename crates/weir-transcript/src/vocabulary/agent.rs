@@ -11,6 +11,7 @@ use crate::view::{
 
 /// An event of the `agent` vocabulary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AgentEvent {
     /// What happened.
     #[serde(flatten)]
@@ -25,6 +26,7 @@ pub struct AgentEvent {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum AgentEventKind {

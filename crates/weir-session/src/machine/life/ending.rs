@@ -29,7 +29,7 @@ impl Machine {
         if !self.life.has_process() {
             return;
         }
-        self.life.failure.get_or_insert(error);
+        self.life.failure.get_or_insert_with(|| Box::new(error));
         if self.life.is_alive() {
             self.life.state = State::Ending;
             self.actions.push(Action::End);
@@ -40,7 +40,7 @@ impl Machine {
         let error = match (self.life.stop, self.watchdog.take_fired()) {
             (true, _) => SessionError::Stopped,
             (false, Some((phase, after))) => SessionError::TimedOut { phase, after, stderr: String::new() },
-            (false, None) => self.life.failure.take().unwrap_or(error),
+            (false, None) => self.life.failure.take().map_or(error, |failure| *failure),
         };
         // Somebody wanted it closed before it was there: that is no reason to disappoint those who wait.
         if self.life.stop || !self.life.close {
@@ -100,7 +100,7 @@ impl Machine {
             return SessionError::Stopped;
         }
         if let Some(failure) = self.life.failure.take() {
-            return failure;
+            return *failure;
         }
         SessionError::Died { exit, stderr: stderr.to_owned(), text: None }
     }

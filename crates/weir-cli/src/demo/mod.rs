@@ -1,0 +1,82 @@
+//! `weir demo`: the server on the simulated CLI, in a folder that is gone afterwards.
+
+mod place;
+mod tour;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+use weir_host::{Actor, ConversationId, Host, NewMessage, NewSession};
+use weir_server::{ServeOptions, Server, ServerSettings};
+
+use crate::exit::{Exit, tell};
+use crate::opts::DemoOpts;
+use crate::serve::{stop_requests, telemetry};
+use place::Place;
+
+/// Nobody waits long for the end of a demonstration.
+const DRAIN: Duration = Duration::from_secs(2);
+
+const PROMPT: &str = "Show me around: give me the tour.";
+
+pub(crate) fn run(opts: DemoOpts) -> anyhow::Result<Exit> {
+    let _telemetry = weir_server::start_telemetry(&telemetry(&opts.log))?;
+    crate::runtime::block_on(demonstrate(opts))
+}
+
+async fn demonstrate(opts: DemoOpts) -> anyhow::Result<Exit> {
+    // Who waits for the ready file wants to talk to it.
+    let nobody_is_there = !std::io::stderr().is_terminal() && opts.ready_file.is_none();
+    let once = opts.once || nobody_is_there;
+    let place = Place::new().context("cannot make a folder for the demonstration")?;
+    let signals = stop_requests();
+    let host = place.engine()?.open().await?;
+    let server = Server::start(host.clone(), options(&opts, &place)).await?;
+    let (session, message) = begin(&host, &place).await?;
+    let link = server.first_link().map(|link| format!("{link}&session={session}"));
+    tell(&format!("weir: the demonstration is at\n\n    {}\n", link.as_deref().unwrap_or(server.url())));
+    if !weir_server::page_is_built() {
+        tell("weir: this program was built without the page; `make web` and another build bring it");
+    }
+    if !once {
+        tell("weir: no account, no cost; Ctrl-C ends it, and what was made is gone");
+        server.run(signals).await;
+        return Ok(Exit::Success);
+    }
+    let (stop, stopped) = mpsc::channel(1);
+    let serving = tokio::spawn(server.run(stopped));
+    let told = tour::take(&host, &session, &message, signals).await;
+    drop(stop);
+    serving.await?;
+    writeln!(std::io::stdout(), "{}", told?)?;
+    Ok(Exit::Success)
+}
+
+fn options(opts: &DemoOpts, place: &Place) -> ServeOptions {
+    ServeOptions {
+        listen: opts.listen,
+        allow_remote: false,
+        certificate: None,
+        public: Vec::new(),
+        data_directory: place.data(),
+        ready_file: opts.ready_file.clone(),
+        drain: DRAIN,
+        settings: ServerSettings { roots: vec![place.workspace()], demo: true, ..ServerSettings::default() },
+    }
+}
+
+/// The session that a visitor finds.
+async fn begin(host: &Host, place: &Place) -> anyhow::Result<(ConversationId, weir_wire::MessageId)> {
+    let guide = Actor::new("demo");
+    let new = NewSession {
+        name: Some("A short tour".to_owned()),
+        permission_mode: Some("acceptEdits".to_owned()),
+        ..NewSession::new(place.workspace().display().to_string())
+    };
+    let created = host.create(new, &guide).await?;
+    let id: ConversationId = created.session.id.parse()?;
+    let sent = host.send(&id, NewMessage::text(PROMPT), &guide).await?;
+    Ok((id, sent.message_id))
+}

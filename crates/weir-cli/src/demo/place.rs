@@ -1,0 +1,74 @@
+//! The folder of a demonstration: a home, a data folder, and a small project to work on.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use weir_process::{Environment, Secrets};
+
+use crate::engine::Engine;
+
+/// The project.
+const SAMPLE: [(&str, &str); 3] = [
+    ("README.md", include_str!("sample/README.md")),
+    ("notes.md", include_str!("sample/notes.md")),
+    ("tides.py", include_str!("sample/tides.py")),
+];
+
+/// What the simulated CLI may inherit; nothing of the user's account is among it.
+const INHERITED: [&str; 5] =
+    ["PATH", "TMPDIR", "SystemRoot", "SIMULATED_CLAUDE_PACE", "SIMULATED_CLAUDE_SCRIPT"];
+
+/// The folder, which is gone when this is.
+pub(super) struct Place {
+    folder: TempDir,
+    workspace: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new() -> std::io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("weir-demo-").tempdir()?;
+        for name in ["home", "data"] {
+            std::fs::create_dir(folder.path().join(name))?;
+        }
+        let workspace = folder.path().join("harbour");
+        std::fs::create_dir(&workspace)?;
+        for (name, content) in SAMPLE {
+            std::fs::write(workspace.join(name), content)?;
+        }
+        let workspace = workspace.canonicalize()?;
+        Ok(Self { folder, workspace })
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.workspace.clone()
+    }
+
+    /// An engine whose CLI is this program.
+    pub(super) fn engine(&self) -> std::io::Result<Engine> {
+        let environment = Environment::only(INHERITED)
+            .set("HOME", self.path().join("home"))
+            .set("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1");
+        Ok(Engine {
+            data_directory: self.data(),
+            roots: vec![self.workspace()],
+            program: Some(std::env::current_exe()?),
+            leading_args: vec![crate::SIMULATED.into()],
+            environment,
+            secrets: Secrets::new(),
+            log_directory: None,
+            probe_cache: None,
+            most_processes: 8,
+            idle: Duration::from_secs(600),
+            ask_timeout: None,
+        })
+    }
+}

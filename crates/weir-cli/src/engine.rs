@@ -1,0 +1,67 @@
+//! The engine behind `weir serve` and `weir demo`: a log on disk and a host on top of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use weir_host::{Host, HostOptions};
+use weir_process::{Environment, LogOptions, ProbeCache, Secrets};
+use weir_session::SessionOptions;
+use weir_store::{Durability, SqliteOptions, SqliteStore};
+
+use crate::folders;
+
+/// What the engine works with. None of it can be said by a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Engine {
+    pub(crate) data_directory: PathBuf,
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) program: Option<PathBuf>,
+    /// Arguments before all others, where the program is Weir itself.
+    pub(crate) leading_args: Vec<OsString>,
+    pub(crate) environment: Environment,
+    pub(crate) secrets: Secrets,
+    pub(crate) log_directory: Option<PathBuf>,
+    pub(crate) probe_cache: Option<Arc<ProbeCache>>,
+    pub(crate) most_processes: usize,
+    pub(crate) idle: Duration,
+    pub(crate) ask_timeout: Option<Duration>,
+}
+
+impl Engine {
+    /// Opens the log and the host. Whoever calls this has the lock of the data folder.
+    pub(crate) async fn open(&self) -> anyhow::Result<Host> {
+        folders::create_private(&self.data_directory)
+            .with_context(|| format!("cannot make {}", self.data_directory.display()))?;
+        let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+        let store = SqliteStore::open(self.data_directory.join("weir.db"), &sqlite)?;
+        let recipe = self.clone();
+        let mut options =
+            HostOptions::new(Arc::new(store), move |settings| recipe.session(&settings.id.to_string()));
+        options.roots.clone_from(&self.roots);
+        options.pool.most = self.most_processes;
+        options.pool.idle = Some(self.idle);
+        options.state_directory = Some(self.state());
+        options.ask_timeout = self.ask_timeout;
+        Ok(Host::open(options).await?)
+    }
+
+    fn state(&self) -> PathBuf {
+        self.data_directory.join("state")
+    }
+
+    /// What every session has in common.
+    fn session(&self, id: &str) -> SessionOptions {
+        let mut options = SessionOptions::new();
+        options.program.clone_from(&self.program);
+        options.leading_args.clone_from(&self.leading_args);
+        options.environment = self.environment.clone();
+        options.secrets = self.secrets.clone();
+        options.log = self.log_directory.as_ref().map(|folder| LogOptions::new(folder, "serve", id));
+        options.probe_cache.clone_from(&self.probe_cache);
+        options.state_directory = Some(self.state());
+        options
+    }
+}

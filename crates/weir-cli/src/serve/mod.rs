@@ -1,0 +1,87 @@
+//! `weir serve`: conversations over HTTP.
+
+mod settings;
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+use weir_process::Lock;
+use weir_server::{Server, listening_is_remote};
+
+use crate::exit::{Exit, tell};
+use crate::folders;
+use crate::signals::Signals;
+pub(crate) use settings::{Settings, data_directory, telemetry};
+
+/// Tells `weir token` where the server is, for its links. Not secret.
+pub(crate) const ADDRESS_FILE: &str = "address";
+
+pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
+    if settings.print_openapi {
+        let document = weir_server::openapi(&settings.serve.settings.base_path);
+        writeln!(std::io::stdout(), "{document}")?;
+        return Ok(Exit::Success);
+    }
+    // Outside the runtime: what sends spans has one of its own.
+    let _telemetry = weir_server::start_telemetry(&settings.telemetry)?;
+    crate::runtime::block_on(serve(settings))
+}
+
+async fn serve(settings: Settings) -> anyhow::Result<Exit> {
+    let data = &settings.engine.data_directory;
+    folders::create_private(data).with_context(|| format!("cannot make {}", data.display()))?;
+    let _lock = lock(data)?;
+    let signals = stop_requests();
+    let host = settings.engine.open().await?;
+    let listens_to_all = listening_is_remote(settings.serve.listen);
+    let server = Server::start(host, settings.serve).await?;
+    let address = data.join(ADDRESS_FILE);
+    std::fs::write(&address, server.url()).with_context(|| format!("cannot write {}", address.display()))?;
+    say_where(&server, listens_to_all);
+    server.run(signals).await;
+    let _ = std::fs::remove_file(address);
+    Ok(Exit::Success)
+}
+
+/// One server for each data folder.
+pub(crate) fn lock(data: &Path) -> anyhow::Result<Lock> {
+    Lock::acquire(&data.join("server.lock"), "weir serve")
+        .context("another server uses this data folder; choose another one with --data-dir")
+}
+
+/// A message for each signal that asks us to end.
+pub(crate) fn stop_requests() -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel(4);
+    let mut signals = Signals::new();
+    tokio::spawn(async move {
+        loop {
+            signals.next().await;
+            if sender.send(()).await.is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn say_where(server: &Server, listens_to_all: bool) {
+    tell(&format!("weir: serving on {}", server.url()));
+    if listens_to_all {
+        tell("weir: other machines can connect; whoever has a token can run commands on this one");
+        if server.fingerprint().is_none() {
+            tell("weir: connections are not encrypted: tokens and conversations can be read on the way");
+        }
+    }
+    if let Some(fingerprint) = server.fingerprint() {
+        tell(&format!("weir: the certificate's SHA-256 is {fingerprint}"));
+    }
+    if !weir_server::page_is_built() {
+        tell("weir: this program was built without the page; `make web` and another build bring it");
+    }
+    match server.first_link() {
+        Some(link) => tell(&format!("weir: open this link; it is shown only once:\n\n    {link}\n")),
+        None => tell("weir: `weir token add NAME` makes a link to the page"),
+    }
+}

@@ -1,0 +1,119 @@
+//! From what was typed to how the server is.
+
+use std::path::PathBuf;
+
+use weir_server::{Certificate, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry};
+
+use crate::conversation::environment;
+use crate::engine::Engine;
+use crate::exit::UsageError;
+use crate::folders;
+use crate::opts::{DataOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
+
+/// How to serve.
+pub(crate) struct Settings {
+    pub(super) engine: Engine,
+    pub(super) serve: ServeOptions,
+    pub(super) telemetry: Telemetry,
+    pub(super) print_openapi: bool,
+}
+
+impl Settings {
+    pub(crate) fn resolve(opts: ServeOpts) -> anyhow::Result<Self> {
+        let data_directory = data_directory(opts.data)?;
+        let roots = roots(opts.root)?;
+        let (environment, secrets) = environment(&opts.env, &[])?;
+        let telemetry = telemetry(&opts.listen.log);
+        let mut settings = ServerSettings {
+            base_path: base_path(&opts.listen),
+            roots: roots.clone(),
+            limits: limits(opts.requests_per_minute),
+            ..ServerSettings::default()
+        };
+        if !opts.offer_model.is_empty() {
+            settings.models = opts.offer_model;
+        }
+        if opts.allow_bypass_permissions {
+            settings.permission_modes.push("bypassPermissions".to_owned());
+        }
+        let serve = ServeOptions {
+            listen: opts.listen.listen,
+            allow_remote: opts.listen.allow_remote,
+            certificate: certificate(&opts.listen, &data_directory),
+            public: opts.listen.public_url,
+            data_directory: data_directory.clone(),
+            ready_file: opts.listen.ready_file,
+            drain: opts.listen.drain,
+            settings,
+        };
+        let engine = Engine {
+            data_directory,
+            roots,
+            program: opts.claude,
+            leading_args: Vec::new(),
+            environment,
+            secrets,
+            log_directory: opts.log_dir,
+            probe_cache: folders::probe_cache(),
+            most_processes: usize::from(opts.max_processes),
+            idle: opts.idle,
+            ask_timeout: opts.ask_timeout,
+        };
+        Ok(Self { engine, serve, telemetry, print_openapi: opts.print_openapi })
+    }
+}
+
+/// Where the server keeps what it keeps.
+pub(crate) fn data_directory(opts: DataOpts) -> anyhow::Result<PathBuf> {
+    opts.data_dir.or_else(folders::data).ok_or_else(|| {
+        UsageError("there is no home folder to keep data in; say where with --data-dir".to_owned()).into()
+    })
+}
+
+/// What is logged.
+pub(crate) fn telemetry(opts: &LogOpts) -> Telemetry {
+    Telemetry {
+        format: match opts.log_format {
+            LogFormatOpt::Text => weir_server::LogFormat::Text,
+            LogFormatOpt::Json => weir_server::LogFormat::Json,
+        },
+        filter: opts.log.clone(),
+        otlp: opts.otlp.clone(),
+    }
+}
+
+fn limits(requests_per_minute: u32) -> RequestLimits {
+    let limits = RequestLimits::default();
+    let per_token =
+        Rate { per_minute: requests_per_minute, burst: limits.per_token.burst.min(requests_per_minute) };
+    RequestLimits { per_token, ..limits }
+}
+
+/// Folders as they are when all links are followed, so that what lies below one is told apart from what seems to.
+fn roots(given: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    let given = if given.is_empty() { vec![std::env::current_dir()?] } else { given };
+    let resolve = |root: PathBuf| match root.canonicalize() {
+        Ok(folder) if folder.is_dir() => Ok(folder),
+        _ => Err(UsageError(format!("--root {}: there is no such folder", root.display())).into()),
+    };
+    given.into_iter().map(resolve).collect()
+}
+
+fn base_path(opts: &ListenOpts) -> String {
+    let public = || opts.public_url.first().map(|url| url.base_path.clone());
+    opts.base_path.clone().or_else(public).unwrap_or_default()
+}
+
+fn certificate(opts: &ListenOpts, data_directory: &std::path::Path) -> Option<Certificate> {
+    if let (Some(chain), Some(key)) = (&opts.tls_cert, &opts.tls_key) {
+        return Some(Certificate::Files { chain: chain.clone(), key: key.clone() });
+    }
+    opts.tls_self_signed.then(|| {
+        let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+        names.extend(opts.public_url.iter().map(|url| url.name().to_owned()));
+        if !opts.listen.ip().is_loopback() && !opts.listen.ip().is_unspecified() {
+            names.push(opts.listen.ip().to_string());
+        }
+        Certificate::SelfSigned { folder: data_directory.to_owned(), names }
+    })
+}

@@ -1,0 +1,273 @@
+//! A client that says exactly what it is told to, for talking to a server and for attacking one.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::PATIENCE;
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    /// The same, if it has this status.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text());
+        self
+    }
+}
+
+/// Where a server is, and with which token.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    /// `127.0.0.1:PORT`.
+    pub(crate) address: String,
+    pub(crate) base: String,
+    pub(crate) token: String,
+}
+
+impl Client {
+    /// A client for `http://address/base`.
+    pub(crate) fn new(url: &str, token: &str) -> Self {
+        let rest = url.strip_prefix("http://").unwrap();
+        let (address, base) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+        Self { address: address.to_owned(), base: base.to_owned(), token: token.to_owned() }
+    }
+
+    /// The same with another token.
+    pub(crate) fn with(&self, token: &str) -> Self {
+        Self { token: token.to_owned(), ..self.clone() }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &[], None)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.ask("POST", path, &[], Some(body))
+    }
+
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        more: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Answer {
+        let authorization = format!("Bearer {}", self.token);
+        let mut headers = vec![("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
+        headers.extend_from_slice(more);
+        let body = body.map(ToString::to_string);
+        if body.is_some() {
+            headers.push(("Content-Type", "application/json"));
+        }
+        self.raw(method, path, &headers, body.as_deref().unwrap_or_default().as_bytes())
+    }
+
+    /// A request with these headers and no others.
+    pub(crate) fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut connection = self.open(method, path, headers, body);
+        let (status, headers) = read_head(&mut connection);
+        let body = read_body(&mut connection, &headers);
+        Answer { status, headers, body }
+    }
+
+    fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> BufReader<TcpStream> {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut head = format!("{method} {}{path} HTTP/1.1\r\nConnection: close\r\n", self.base);
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() || method != "GET" {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
+        (&stream).write_all(&[head.as_bytes(), body].concat()).unwrap();
+        BufReader::new(stream)
+    }
+
+    /// Follows a stream of events.
+    #[track_caller]
+    pub(crate) fn events(&self, path: &str, last: Option<&str>) -> Events {
+        let authorization = format!("Bearer {}", self.token);
+        let mut headers = vec![("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
+        headers.extend(last.map(|last| ("Last-Event-ID", last)));
+        let mut connection = self.open("GET", path, &headers, b"");
+        let (status, headers) = read_head(&mut connection);
+        if status != 200 {
+            let body = read_body(&mut connection, &headers);
+            panic!("no stream: {status} {}", String::from_utf8_lossy(&body));
+        }
+        Events { connection, headers, waiting: String::new(), is_over: false }
+    }
+}
+
+fn read_head(connection: &mut BufReader<TcpStream>) -> (u16, Vec<(String, String)>) {
+    let mut line = String::new();
+    connection.read_line(&mut line).unwrap();
+    let status = line.split(' ').nth(1).unwrap_or_else(|| panic!("no answer: {line:?}")).parse().unwrap();
+    let mut headers = Vec::new();
+    loop {
+        line.clear();
+        connection.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim_end().split_once(':') else { return (status, headers) };
+        headers.push((name.to_owned(), value.trim().to_owned()));
+    }
+}
+
+fn is_chunked(headers: &[(String, String)]) -> bool {
+    headers.iter().any(|(name, value)| name.eq_ignore_ascii_case("transfer-encoding") && value == "chunked")
+}
+
+fn read_body(connection: &mut BufReader<TcpStream>, headers: &[(String, String)]) -> Vec<u8> {
+    let mut body = Vec::new();
+    if !is_chunked(headers) {
+        // A server that refuses a body may close before all of it was read.
+        let _ = connection.read_to_end(&mut body);
+        return body;
+    }
+    while let Some(chunk) = read_chunk(connection) {
+        body.extend(chunk);
+    }
+    body
+}
+
+/// A chunk; none at the end.
+fn read_chunk(connection: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let mut line = String::new();
+    connection.read_line(&mut line).ok()?;
+    let length = usize::from_str_radix(line.trim(), 16).ok().filter(|length| *length > 0)?;
+    let mut chunk = vec![0; length + 2];
+    connection.read_exact(&mut chunk).ok()?;
+    chunk.truncate(length);
+    Some(chunk)
+}
+
+/// An event of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) data: String,
+}
+
+impl Event {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap()
+    }
+}
+
+/// A stream of events.
+#[derive(Debug)]
+pub(crate) struct Events {
+    connection: BufReader<TcpStream>,
+    pub(crate) headers: Vec<(String, String)>,
+    waiting: String,
+    is_over: bool,
+}
+
+impl Events {
+    /// The next event; none at the end.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(end) = self.waiting.find("\n\n") {
+                let text: String = self.waiting.drain(..end + 2).collect();
+                return Some(parse(&text));
+            }
+            if self.is_over {
+                return None;
+            }
+            match read_chunk(&mut self.connection) {
+                Some(chunk) => self.waiting.push_str(&String::from_utf8_lossy(&chunk)),
+                None => self.is_over = true,
+            }
+        }
+    }
+
+    /// The events up to the first that is wanted, which is the last.
+    #[track_caller]
+    pub(crate) fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut seen = Vec::new();
+        while let Some(event) = self.next() {
+            let is_it = wanted(&event);
+            seen.push(event);
+            if is_it {
+                return seen;
+            }
+            assert!(Instant::now() < deadline, "it does not come: {seen:#?}");
+        }
+        panic!("the stream ended: {seen:#?}");
+    }
+
+    /// The first event of this name.
+    #[track_caller]
+    pub(crate) fn wait(&mut self, name: &str) -> Event {
+        self.until(|event| event.name == name).pop().unwrap()
+    }
+
+    /// What is left until the server closes.
+    pub(crate) fn rest(&mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    /// Goes away without a word.
+    pub(crate) fn cut(self) {
+        let _ = self.connection.get_ref().shutdown(Shutdown::Both);
+    }
+}
+
+fn parse(text: &str) -> Event {
+    let mut event = Event { id: None, name: String::new(), data: String::new() };
+    for line in text.lines() {
+        match line.split_once(": ") {
+            Some(("id", id)) => event.id = Some(id.to_owned()),
+            Some(("event", name)) => event.name = name.to_owned(),
+            Some(("data", data)) => {
+                if !event.data.is_empty() {
+                    event.data.push('\n');
+                }
+                event.data.push_str(data);
+            }
+            _ => {}
+        }
+    }
+    event
+}
+
+/// Asks until the answer is as wanted.
+#[track_caller]
+pub(crate) fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "it does not come: {what}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,210 @@
+//! Whole conversations over HTTP.
+
+use serde_json::{Value, json};
+
+use crate::common::{IS_SLOW, SAYS_HELLO, TOUCHES, eventually, script};
+use crate::support::Served;
+
+const ASKS: &str = r#"@@[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"W","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}],"multiSelect":false}]}},{"text":"Thanks"}]"#;
+
+/// The request that waits.
+fn request(served: &Served, session: &str) -> Value {
+    let mut events = served.follow(session, "view");
+    let snapshot = events.wait("snapshot").json();
+    let requests = snapshot["view"]["requests"].as_array().unwrap();
+    requests.iter().find(|request| request["state"]["state"] == "open").unwrap().clone()
+}
+
+fn last_text(served: &Served, session: &str) -> String {
+    let page = served.client.get(&format!("/v1/sessions/{session}/transcript?limit=1")).expect(200).json();
+    page["entries"][0]["body"]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_message_is_answered_once_however_often_it_is_sent() {
+    let served = Served::start();
+    let session = served.session();
+    let first = served.send(&session, SAYS_HELLO);
+    let again = served.send(&session, SAYS_HELLO);
+    assert_eq!((&again["message_id"], &again["duplicate"]), (&first["message_id"], &json!(true)));
+    served.wait_for_status(&session, "idle");
+    eventually("the answer", || (last_text(&served, &session) == "Hello there").then_some(()));
+    let messages = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
+    assert_eq!(messages["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(messages["messages"][0]["state"], "answered");
+    assert_eq!(messages["messages"][0]["by"], "ready-file");
+}
+
+#[test]
+fn a_permission_is_given_by_the_first_who_answers() {
+    let served = Served::start();
+    let session = served.session();
+    let (_, ann) = served.token("ann", "approver");
+    let (_, bo) = served.token("bo", "approver");
+    served.send(&session, TOUCHES);
+    let info = served.wait_for_status(&session, "waiting");
+    assert_eq!(info["waiting_for"], json!({"permissions": 1, "questions": 0}));
+    assert!(!served.place.workspace().join("made").exists());
+    let request = request(&served, &session);
+    let path = format!("/v1/sessions/{session}/permissions/{}", request["id"].as_str().unwrap());
+    let own_rule = json!({"behavior": "allow", "updated_permissions":
+        [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "userSettings"}]});
+    served.client.with(&ann).post(&path, &own_rule).expect(422);
+    let answered = served.client.with(&ann).post(&path, &json!({"behavior": "allow"})).expect(200).json();
+    assert_eq!(answered["answered_by"], "ann");
+    let late = served.client.with(&bo).post(&path, &json!({"behavior": "deny"})).expect(409).json();
+    assert_eq!(late["answered_by"], "ann");
+    served.wait_for_status(&session, "idle");
+    assert!(served.place.workspace().join("made").exists());
+}
+
+#[test]
+fn a_suggestion_of_the_cli_is_remembered_and_a_denial_is_told() {
+    let served = Served::start();
+    let session = served.session();
+    served.send(&session, TOUCHES);
+    served.wait_for_status(&session, "waiting");
+    let asked = request(&served, &session);
+    let path =
+        |request: &Value| format!("/v1/sessions/{session}/permissions/{}", request["id"].as_str().unwrap());
+    let suggestions = &asked["kind"]["suggestions"];
+    if let Some(suggestion) = suggestions.as_array().unwrap().iter().find(|one| one["type"] != "setMode") {
+        let answer = json!({"behavior": "allow", "updated_permissions": [suggestion]});
+        served.client.post(&path(&asked), &answer).expect(200);
+    } else {
+        served.client.post(&path(&asked), &json!({"behavior": "allow"})).expect(200);
+    }
+    served.wait_for_status(&session, "idle");
+    let mkdir = script(r#"{"tool":"Bash","input":{"command":"mkdir never"}},{"text":"Well"}"#);
+    served.send(&session, &mkdir);
+    served.wait_for_status(&session, "waiting");
+    let asked = request(&served, &session);
+    served.client.post(&path(&asked), &json!({"behavior": "deny", "message": "not today"})).expect(200);
+    served.wait_for_status(&session, "idle");
+    assert!(!served.place.workspace().join("never").exists());
+    let log = served.client.get(&format!("/v1/sessions/{session}/log")).expect(200).text();
+    assert!(log.contains("not today"));
+}
+
+#[test]
+fn a_question_is_answered_and_never_empty() {
+    let served = Served::start();
+    let session = served.session();
+    served.send(&session, ASKS);
+    let info = served.wait_for_status(&session, "waiting");
+    assert_eq!(info["waiting_for"]["questions"], 1);
+    let asked = request(&served, &session);
+    let path = format!("/v1/sessions/{session}/questions/{}", asked["id"].as_str().unwrap());
+    served.client.post(&path, &json!({"answers": {}})).expect(422);
+    served.client.post(&path, &json!({"answers": {"Which?": " "}})).expect(422);
+    served.client.post(&path, &json!({"answers": {"Another?": "A"}})).expect(422);
+    served.client.post(&path, &json!({"answers": {"Which?": "B"}})).expect(200);
+    served.wait_for_status(&session, "idle");
+    assert_eq!(last_text(&served, &session), "Thanks");
+}
+
+#[test]
+fn interrupt_and_stop_are_true() {
+    let served = Served::start();
+    let session = served.session();
+    let path = |what: &str| format!("/v1/sessions/{session}/{what}");
+    assert_eq!(served.client.post(&path("interrupt"), &json!({})).expect(200).json()["interrupted"], false);
+    served.send(&session, IS_SLOW);
+    served.wait_for_status(&session, "running");
+    assert_eq!(served.client.post(&path("interrupt"), &json!({})).expect(200).json()["interrupted"], true);
+    eventually("the end of the turn", || (served.info(&session)["status"] != "running").then_some(()));
+    assert_eq!(served.info(&session)["has_process"], true);
+    served.send(&session, &script(r#"{"text":"one two","wdelay":50}"#));
+    served.wait_for_status(&session, "running");
+    assert_eq!(served.client.post(&path("stop"), &json!({})).expect(200).json(), json!({"stopped": true}));
+    assert_eq!(served.info(&session)["has_process"], false);
+}
+
+#[test]
+fn a_message_that_waits_can_be_taken_back() {
+    let served = Served::start();
+    let session = served.session();
+    served.send(&session, IS_SLOW);
+    served.wait_for_status(&session, "running");
+    let waiting = served.send(&session, "later");
+    let path = format!("/v1/sessions/{session}/messages");
+    let queued = served.client.get(&format!("{path}?state=queued")).expect(200).json();
+    assert_eq!(queued["messages"][0]["message_id"], waiting["message_id"]);
+    let one = format!("{path}/{}", waiting["message_id"].as_str().unwrap());
+    assert_eq!(served.client.ask("DELETE", &one, &[], None).expect(200).json()["state"], "cancelled");
+    served.client.ask("DELETE", &one, &[], None).expect(409);
+    served.client.ask("DELETE", &format!("{path}/none"), &[], None).expect(404);
+}
+
+#[test]
+fn what_was_done_can_be_read() {
+    let served = Served::start();
+    let session =
+        served.session_with(&json!({"permission_mode": "acceptEdits", "name": "<script>alert(1)</script>"}));
+    let file = served.place.workspace().join("a.txt");
+    let text = script(&format!(
+        r#"{{"tool":"Write","input":{{"file_path":"{}","content":"one\n<script>alert(2)</script>\n"}}}},{{"text":"Written <img src=x onerror=alert(3)>"}}"#,
+        file.display()
+    ));
+    served.send(&session, &text);
+    served.wait_for_status(&session, "idle");
+    assert!(file.exists());
+    let get = |what: &str| served.client.get(&format!("/v1/sessions/{session}/{what}")).expect(200);
+    let diff = get("diff").json();
+    assert_eq!(diff["files"][0]["additions"], 2);
+    let html = get("export?format=html");
+    assert!(html.header("content-type").starts_with("text/html"));
+    assert!(html.header("content-disposition").starts_with("attachment; filename=\"session-"));
+    assert!(!html.text().contains("<script>alert") && !html.text().contains("<img src=x"));
+    assert!(get("export?format=md").text().contains("Written"));
+    let lines = get("export?format=ndjson").text();
+    assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    let all = get("transcript?limit=100").json();
+    let tool =
+        all["entries"].as_array().unwrap().iter().find(|entry| entry["body"]["kind"] == "tool").unwrap();
+    let id = tool["body"]["id"].as_str().unwrap();
+    let output = get(&format!("tools/{id}/output"));
+    assert!(output.header("content-type").starts_with("text/plain"));
+    assert!(output.text().contains("a.txt"));
+    served.client.get(&format!("/v1/sessions/{session}/tools/none/output")).expect(404);
+    let first = get("transcript?limit=1").json();
+    let before = first["next_before"].as_u64().unwrap();
+    let second = get(&format!("transcript?limit=1&before={before}")).json();
+    assert!(second["entries"][0]["id"].as_u64() < first["entries"][0]["id"].as_u64());
+}
+
+#[test]
+fn a_fork_goes_its_own_way() {
+    let served = Served::start();
+    let session = served.session();
+    served.send(&session, SAYS_HELLO);
+    served.wait_for_status(&session, "idle");
+    let forked = served
+        .client
+        .post(&format!("/v1/sessions/{session}/fork"), &json!({"name": "copy"}))
+        .expect(201)
+        .json();
+    assert_eq!((&forked["name"], &forked["parent"]["id"]), (&json!("copy"), &json!(session)));
+    let copy = forked["id"].as_str().unwrap();
+    served.send(copy, &script(r#"{"text":"In the copy"}"#));
+    eventually("the answer", || (last_text(&served, copy) == "In the copy").then_some(()));
+    assert_eq!(last_text(&served, &session), "Hello there");
+}
+
+#[test]
+fn a_budget_of_a_token_is_kept() {
+    let served = Served::start();
+    let session = served.session();
+    let new = json!({"name": "cy", "role": "driver", "max_cost_usd": 0.000_001});
+    let token =
+        served.client.post("/v1/tokens", &new).expect(201).json()["token"].as_str().unwrap().to_owned();
+    let poor = served.client.with(&token);
+    let path = format!("/v1/sessions/{session}/messages");
+    poor.post(&path, &json!({"client_id": "1", "text": SAYS_HELLO})).expect(202);
+    eventually("the cost", || {
+        (poor.get("/v1/me").json()["budget_left_usd"].as_f64().unwrap() <= 0.0).then_some(())
+    });
+    let refused = poor.post(&path, &json!({"client_id": "2", "text": SAYS_HELLO})).expect(403).json();
+    assert_eq!(refused["code"], "token_budget");
+    served.client.post(&path, &json!({"client_id": "3", "text": SAYS_HELLO})).expect(202);
+}

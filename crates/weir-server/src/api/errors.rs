@@ -1,0 +1,48 @@
+//! What the host says, in words of HTTP.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use weir_host::{ConversationId, HostError};
+
+use crate::problem::Problem;
+
+/// When to try again where the host does not say.
+const LATER: Duration = Duration::from_secs(5);
+
+impl From<HostError> for Problem {
+    fn from(error: HostError) -> Self {
+        let (code, detail) = (error.code(), error.to_string());
+        let plain = |status| Self::new(status, code, detail.clone());
+        match error {
+            HostError::NotFound(_) => Self::not_found("there is no such session"),
+            HostError::NoSuchMessage | HostError::NoSuchRequest | HostError::NoSuchTool => {
+                plain(StatusCode::NOT_FOUND)
+            }
+            HostError::Folder { .. } | HostError::Invalid(_) | HostError::BadAnswer(_) => {
+                plain(StatusCode::UNPROCESSABLE_ENTITY)
+            }
+            HostError::AlreadyAnswered { by } => plain(StatusCode::CONFLICT).with("answered_by", by),
+            HostError::NotCancellable { state } => plain(StatusCode::CONFLICT).with("state", state),
+            HostError::KeyInUse { .. }
+            | HostError::Archived
+            | HostError::BudgetExhausted { .. }
+            | HostError::NothingToResume => plain(StatusCode::CONFLICT),
+            HostError::QueueFull { .. } => plain(StatusCode::TOO_MANY_REQUESTS).retry_after(LATER),
+            HostError::Busy { retry_after } => {
+                plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(retry_after)
+            }
+            HostError::TooManyViewers { .. } | HostError::ShuttingDown => {
+                plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
+            }
+            // The CLI did not do it, and says why.
+            HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
+            other => Self::internal(&other),
+        }
+    }
+}
+
+/// The session that a path names. What cannot be an id names none.
+pub(crate) fn session_id(text: &str) -> Result<ConversationId, Problem> {
+    text.parse().map_err(|_| Problem::not_found("there is no such session"))
+}

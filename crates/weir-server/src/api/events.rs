@@ -1,0 +1,204 @@
+//! Streams: one session in the words that the client wants, or all sessions at a glance.
+
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use weir_host::{AllEvent, Cursor, Format, ListSessions, SessionInfo, Watch, WatchAll, WatchQuery};
+
+use super::errors::session_id;
+use super::sse::{self, Holder};
+use super::types::{
+    ByeEvent, EventFormat, EventParams, HeartbeatEvent, HelloEvent, RemovedEvent, ResumeKind, SessionsEvent,
+};
+use crate::auth::Principal;
+use crate::clock;
+use crate::extract::{Path, Query};
+use crate::problem::Problem;
+use crate::state::{App, Phase, StreamSlot};
+
+/// How many sessions the stream of all sessions begins with.
+const NEWEST: usize = 100;
+
+/// Follows a session.
+///
+/// `hello` comes first and says how the stream goes on: `fresh`, `ok` (after `Last-Event-ID`), or `gap` (that place is
+/// not in this log). With `view` a `snapshot` follows, then `changes`; with the others what the log has after the
+/// place, then what comes. Only events with an `id` are in the log. `heartbeat` comes when nothing else does, and `bye`
+/// with a reason before the server closes.
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "events",
+    params(
+        ("id" = String, Path, description = "The session."),
+        EventParams,
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen."),
+    ),
+    responses((status = 200, description = "The events.", content_type = "text/event-stream")))]
+pub(crate) async fn session(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path(id): Path<String>,
+    Query(params): Query<EventParams>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let id = session_id(&id)?;
+    let query = WatchQuery {
+        format: match params.format {
+            EventFormat::View => Format::View,
+            EventFormat::Agent => Format::Agent,
+            EventFormat::Classic => Format::Classic,
+            EventFormat::Raw => Format::Raw,
+        },
+        cursor: cursor(&headers)?,
+        heartbeat: Some(app.settings().heartbeat),
+    };
+    let slot = slot(&app)?;
+    // Before the watch: what is revoked in between is noticed.
+    let holder = Holder::new(app.tokens(), &who);
+    let watch = app.host().watch(&id, query).await?;
+    let follower = Follower { app, watch, holder, is_over: false, _slot: slot };
+    Ok(sse::respond(stream::unfold(follower, Follower::next)))
+}
+
+fn cursor(headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
+    let Some(value) = headers.get("last-event-id").filter(|value| !value.is_empty()) else { return Ok(None) };
+    let parsed = value.to_str().ok().and_then(|text| text.parse().ok());
+    parsed.map(Some).ok_or_else(|| {
+        let detail = "Last-Event-ID must be the id of an event of this stream, or must be left out";
+        Problem::bad_request("last_event_id", detail)
+    })
+}
+
+fn slot(app: &App) -> Result<StreamSlot, Problem> {
+    app.stream_slot().ok_or_else(|| {
+        let detail = "too many streams are open; close some, or allow more";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "streams", detail).retry_after(Duration::from_secs(10))
+    })
+}
+
+/// Somebody who follows a session.
+struct Follower {
+    app: App,
+    watch: Watch,
+    holder: Holder,
+    is_over: bool,
+    _slot: StreamSlot,
+}
+
+impl Follower {
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if self.is_over {
+            return None;
+        }
+        let bytes = tokio::select! {
+            biased;
+            reason = self.holder.ended() => {
+                self.is_over = true;
+                sse::event("bye", &ByeEvent { reason })
+            }
+            frame = self.watch.next() => {
+                let frame = frame?;
+                if frame.event() == "bye" && frame.data().windows(5).any(|part| part == b"\"lag\"") {
+                    self.app.metrics().lagged();
+                }
+                frame.encoded(sse::encode)
+            }
+        };
+        self.app.metrics().sent(bytes.len());
+        Some((bytes, self))
+    }
+}
+
+/// Follows all sessions that the client may see: `hello`, `sessions` with the newest, then `session` and `removed`.
+#[utoipa::path(get, path = "/v1/events", tag = "events",
+    responses((status = 200, description = "The events.", content_type = "text/event-stream")))]
+pub(crate) async fn all(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+) -> Result<Response, Problem> {
+    let slot = slot(&app)?;
+    let holder = Holder::new(app.tokens(), &who);
+    // Before the list: what changes in between comes after it.
+    let watch = app.host().watch_all();
+    let sessions = match &who.session {
+        Some(only) => app.host().info(&session_id(only)?).await.into_iter().collect(),
+        None => newest(&app).await?,
+    };
+    let heartbeat = app.settings().heartbeat;
+    let hello = HelloEvent {
+        resume: ResumeKind::Fresh,
+        epoch: app.host().epoch().to_owned(),
+        seq: 0,
+        heartbeat_ms: u64::try_from(heartbeat.as_millis()).unwrap_or(u64::MAX),
+    };
+    let first = vec![sse::event("sessions", &SessionsEvent { sessions }), sse::event("hello", &hello)];
+    let mut beats = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let observer = Observer { app, who, watch, holder, first, beats, is_over: false, _slot: slot };
+    Ok(sse::respond(stream::unfold(observer, Observer::next)))
+}
+
+async fn newest(app: &App) -> Result<Vec<SessionInfo>, Problem> {
+    let query = ListSessions { archived: Some(false), limit: Some(NEWEST), ..ListSessions::default() };
+    Ok(app.host().list(query).await?.sessions)
+}
+
+/// Somebody who follows all sessions.
+struct Observer {
+    app: App,
+    who: Principal,
+    watch: WatchAll,
+    holder: Holder,
+    /// What comes before everything else, the first last.
+    first: Vec<Bytes>,
+    beats: Interval,
+    is_over: bool,
+    _slot: StreamSlot,
+}
+
+impl Observer {
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if self.is_over {
+            return None;
+        }
+        let bytes = match self.first.pop() {
+            Some(bytes) => bytes,
+            None => self.wait().await,
+        };
+        self.app.metrics().sent(bytes.len());
+        Some((bytes, self))
+    }
+
+    async fn wait(&mut self) -> Bytes {
+        let mut phases = self.app.phases();
+        loop {
+            let event = tokio::select! {
+                biased;
+                reason = self.holder.ended() => return self.bye(reason),
+                _ = phases.wait_for(|phase| *phase == Phase::Closing) => return self.bye("shutdown"),
+                event = self.watch.next() => event,
+                _ = self.beats.tick() => return sse::event("heartbeat", &HeartbeatEvent { at: clock::now() }),
+            };
+            self.beats.reset();
+            match event {
+                None => return self.bye("shutdown"),
+                Some(AllEvent::Session(info)) if self.who.may_see(&info.id) => {
+                    return sse::event("session", &info);
+                }
+                Some(AllEvent::Removed { id }) if self.who.may_see(&id) => {
+                    return sse::event("removed", &RemovedEvent { id });
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn bye(&mut self, reason: &'static str) -> Bytes {
+        self.is_over = true;
+        sse::event("bye", &ByeEvent { reason })
+    }
+}

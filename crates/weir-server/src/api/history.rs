@@ -1,0 +1,109 @@
+//! What was said and done: the transcript, the log, exports, differences, whole outputs of tools.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{StreamExt as _, stream};
+use weir_host::{Export, ExportFormat as HostFormat};
+use weir_wire::ToolUseId;
+
+use super::answer::{self, Answer};
+use super::errors::session_id;
+use super::types::{ExportFormat, ExportParams, LogParams, SessionDiff, TranscriptPage, TranscriptParams};
+use crate::extract::{Path, Query};
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Most entries of one page.
+const MOST: usize = 1000;
+
+/// Entries of a page where nobody says how many.
+const USUAL: usize = 100;
+
+/// What was said and done, the newest first.
+#[utoipa::path(get, path = "/v1/sessions/{id}/transcript", tag = "history",
+    params(("id" = String, Path, description = "The session."), TranscriptParams),
+    responses((status = 200, description = "A page of it.", body = TranscriptPage)))]
+pub(crate) async fn transcript(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(params): Query<TranscriptParams>,
+) -> Answer<TranscriptPage> {
+    let limit = params.limit.unwrap_or(USUAL);
+    if !(1..=MOST).contains(&limit) {
+        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MOST}")));
+    }
+    let page = app.host().transcript(&session_id(&id)?, params.before, limit).await?;
+    answer::ok(TranscriptPage { entries: page.entries, next_before: page.next_before, seq: page.seq })
+}
+
+/// The log: an object with `seq`, `at`, `kind` and `payload` a line.
+#[utoipa::path(get, path = "/v1/sessions/{id}/log", tag = "history",
+    params(("id" = String, Path, description = "The session."), LogParams),
+    responses((status = 200, description = "The events, the oldest first.", body = String, content_type = "application/x-ndjson")))]
+pub(crate) async fn log(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(params): Query<LogParams>,
+) -> Result<Response, Problem> {
+    let lines = app.host().log_lines(&session_id(&id)?, params.after.unwrap_or(0)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], pieces(lines)).into_response())
+}
+
+/// A body that comes piece by piece. One that breaks off tells that it is not whole: its status is long gone.
+fn pieces(export: Export) -> Body {
+    let pieces = stream::unfold(export, |mut export| async move {
+        let piece = export.next().await?;
+        if let Err(error) = &piece {
+            tracing::error!(%error, "a log could not be read to its end");
+        }
+        Some((piece, export))
+    });
+    // Whoever compresses it asks once more after the end.
+    Body::from_stream(pieces.fuse())
+}
+
+/// The conversation as a file.
+#[utoipa::path(get, path = "/v1/sessions/{id}/export", tag = "history",
+    params(("id" = String, Path, description = "The session."), ExportParams),
+    responses((status = 200, description = "The file.", content(
+        (String = "text/html"), (String = "text/markdown"), (String = "application/x-ndjson")))))]
+pub(crate) async fn export(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(params): Query<ExportParams>,
+) -> Result<Response, Problem> {
+    let id = session_id(&id)?;
+    let (format, kind, ending) = match params.format {
+        ExportFormat::Html => (HostFormat::Html, "text/html; charset=utf-8", "html"),
+        ExportFormat::Md => (HostFormat::Markdown, "text/markdown; charset=utf-8", "md"),
+        ExportFormat::Ndjson => (HostFormat::Ndjson, "application/x-ndjson", "ndjson"),
+    };
+    let export = app.host().export(&id, format).await?;
+    // Saved and not shown: what is in it was written by others. An id is safe in a file name.
+    let headers = [
+        (header::CONTENT_TYPE, kind.to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"session-{id}.{ending}\"")),
+    ];
+    Ok((headers, pieces(export)).into_response())
+}
+
+/// All changes of a session to files.
+#[utoipa::path(get, path = "/v1/sessions/{id}/diff", tag = "history", params(("id" = String, Path, description = "The session.")),
+    responses((status = 200, description = "The files.", body = SessionDiff)))]
+pub(crate) async fn diff(State(app): State<App>, Path(id): Path<String>) -> Answer<SessionDiff> {
+    answer::ok(SessionDiff { files: app.host().diff(&session_id(&id)?).await? })
+}
+
+/// The whole output of a tool call, of which the view keeps the beginning and the end.
+#[utoipa::path(get, path = "/v1/sessions/{id}/tools/{tool_use_id}/output", tag = "history",
+    params(("id" = String, Path, description = "The session."), ("tool_use_id" = String, Path, description = "The call.")),
+    responses((status = 200, description = "The output.", body = String, content_type = "text/plain")))]
+pub(crate) async fn tool_output(
+    State(app): State<App>,
+    Path((id, tool)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let output = app.host().tool_output(&session_id(&id)?, &ToolUseId::from(tool.as_str())).await?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], output).into_response())
+}

@@ -1,0 +1,98 @@
+//! Messages to the agent.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use weir_host::{Accepted, Actor, ConversationId, MessageState, NewMessage};
+use weir_wire::MessageId;
+
+use super::answer::{self, Answer};
+use super::errors::session_id;
+use super::sessions::may_begin;
+use super::types::{CancelledMessage, MessageList, MessageParams, SendMessage};
+use crate::auth::Principal;
+use crate::extract::{Json, Path, Query};
+use crate::guard::Audited;
+use crate::problem::{Details, Problem};
+use crate::state::App;
+
+/// Sends a message. It is in the log when this is answered; sent twice under one `client_id` it is one message.
+#[utoipa::path(post, path = "/v1/sessions/{id}/messages", tag = "messages", params(("id" = String, Path, description = "The session.")),
+    request_body = SendMessage, responses((status = 202, description = "It was accepted.", body = Accepted)))]
+pub(crate) async fn send(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path(id): Path<String>,
+    Json(body): Json<SendMessage>,
+) -> Result<Response, Problem> {
+    let id = session_id(&id)?;
+    may_begin(&app, &who)?;
+    if body.client_id.is_empty() || body.client_id.len() > 200 {
+        let detail = "client_id must have 1 to 200 bytes; a random one for each message is right";
+        return Err(Problem::unprocessable("client_id", detail));
+    }
+    let message =
+        NewMessage { client_id: Some(body.client_id), text: body.text, images: body.images, mode: body.mode };
+    let accepted = app.host().send(&id, message, &Actor::new(&who.name)).await?;
+    if who.budget_left_usd.is_some() && !accepted.duplicate {
+        charge_later(&app, &who, id, accepted.message_id.clone());
+    }
+    let mut response = answer::json(StatusCode::ACCEPTED, &accepted);
+    response.extensions_mut().insert(Audited(format!("message {}", accepted.message_id)));
+    Ok(response)
+}
+
+/// Counts what the answer costs when it is there. What several messages share, each bears a part of.
+fn charge_later(app: &App, who: &Principal, id: ConversationId, message: MessageId) {
+    let (app, token) = (app.clone(), who.token_id.clone());
+    tokio::spawn(async move {
+        let Ok(finished) = app.host().finished(&id, &message).await else { return };
+        let Some(cost) = finished.cost_usd() else { return };
+        let shares = finished.turn.map_or(1, |turn| turn.messages.len().max(1));
+        let tokens = app.tokens().clone();
+        let charged = answer::blocking(move || tokens.charge(&token, cost / shares as f64)).await;
+        if charged.is_err() {
+            tracing::error!(session = %id, %message, cost, "a cost was not counted for its token");
+        }
+    });
+}
+
+/// Lists messages of a session, the oldest first.
+#[utoipa::path(get, path = "/v1/sessions/{id}/messages", tag = "messages",
+    params(("id" = String, Path, description = "The session."), MessageParams),
+    responses((status = 200, description = "The messages.", body = MessageList)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(params): Query<MessageParams>,
+) -> Answer<MessageList> {
+    let state = params.state.as_deref().map(state_named).transpose()?;
+    answer::ok(MessageList { messages: app.host().messages(&session_id(&id)?, state).await? })
+}
+
+fn state_named(word: &str) -> Result<MessageState, Problem> {
+    use MessageState::{Answered, Cancelled, Indeterminate, Queued, Sent};
+    let all = [Queued, Sent, Answered, Cancelled, Indeterminate];
+    all.into_iter().find(|state| state.as_str() == word).ok_or_else(|| {
+        let words = all.map(MessageState::as_str).join(", ");
+        Problem::bad_request("state", format!("state must be one of {words}"))
+    })
+}
+
+/// Takes a message back that was not sent yet.
+#[utoipa::path(delete, path = "/v1/sessions/{id}/messages/{message_id}", tag = "messages",
+    params(("id" = String, Path, description = "The session."), ("message_id" = String, Path, description = "The message.")),
+    responses(
+        (status = 200, description = "It was taken back.", body = CancelledMessage),
+        (status = 409, description = "It is too late.", body = Details, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path((id, message)): Path<(String, String)>,
+) -> Answer<CancelledMessage> {
+    let message_id = MessageId::from(message.as_str());
+    app.host().cancel_message(&session_id(&id)?, &message_id, &Actor::new(&who.name)).await?;
+    answer::ok(CancelledMessage { message_id: message, state: MessageState::Cancelled })
+}

@@ -1,0 +1,18 @@
+//! The routes under `/v1` and what stands beside them: a file for each family of handlers.
+
+mod answer;
+mod asks;
+mod control;
+mod errors;
+mod events;
+mod health;
+mod history;
+mod messages;
+mod routes;
+mod sessions;
+mod sse;
+mod tokens;
+mod types;
+
+pub use routes::app;
+pub(crate) use routes::document;

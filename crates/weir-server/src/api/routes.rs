@@ -1,0 +1,185 @@
+//! Which route goes where, and who may take it.
+
+use axum::extract::DefaultBodyLimit;
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::{delete, get, post, put};
+use axum::{Router, middleware};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use utoipa::OpenApi;
+
+use super::{asks, control, events, health, history, messages, sessions, tokens, types};
+use crate::auth::Role;
+use crate::docs;
+use crate::guard::{authenticate, check_origin, observe, patience, require};
+use crate::page;
+use crate::problem::{Details, Problem};
+use crate::state::App;
+
+/// The whole server as a service.
+pub fn app(app: App) -> Router {
+    let base = app.settings().base_path.clone();
+    let page = get(page::file).layer(CompressionLayer::new());
+    let routes = api(&app).merge(open(&app));
+    let routes = if base.is_empty() {
+        routes.route("/", page)
+    } else {
+        let with_slash = format!("{base}/");
+        let routes = Router::new().nest(&base, routes).route(&with_slash, page);
+        routes.route(&base, get(|| async move { Redirect::permanent(&with_slash) }))
+    };
+    routes
+        .fallback(nothing)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(app.clone(), check_origin))
+        .layer(middleware::from_fn_with_state(app.clone(), observe))
+        .with_state(app)
+}
+
+/// What everybody may see.
+fn open(app: &App) -> Router<App> {
+    let pages = Router::new()
+        .route("/{*file}", get(page::file))
+        .route("/docs", get(docs::page))
+        .route("/openapi.json", get(docs::json))
+        .layer(CompressionLayer::new());
+    Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .merge(pages)
+        .layer(middleware::from_fn_with_state(app.settings().limits.time, patience))
+}
+
+/// What takes a token, by the role that it takes.
+fn api(app: &App) -> Router<App> {
+    let limits = &app.settings().limits;
+    let streams = Router::new()
+        .route("/v1/events", get(events::all))
+        .route("/v1/sessions/{id}/events", get(events::session));
+    let in_time = |routes: Router<App>| routes.layer(middleware::from_fn_with_state(limits.time, patience));
+    let viewer = streams.merge(in_time(viewer().layer(CompressionLayer::new())));
+    let stop = Router::new()
+        .route("/v1/sessions/{id}/stop", post(control::stop))
+        .layer(middleware::from_fn_with_state(limits.stop_time, patience));
+    let send = Router::new()
+        .route("/v1/sessions/{id}/messages", post(messages::send))
+        .layer(DefaultBodyLimit::max(limits.message_bytes));
+    let for_role =
+        |role: Role, routes: Router<App>| routes.route_layer(middleware::from_fn_with_state(role, require));
+    for_role(Role::Viewer, viewer)
+        .merge(for_role(Role::Approver, stop.merge(in_time(approver()))))
+        .merge(for_role(Role::Driver, in_time(driver().merge(send))))
+        .merge(for_role(Role::Admin, in_time(admin())))
+        .layer(DefaultBodyLimit::max(limits.body_bytes))
+        .route_layer(middleware::from_fn_with_state(app.clone(), authenticate))
+}
+
+fn viewer() -> Router<App> {
+    Router::new()
+        .route("/v1/me", get(tokens::me))
+        .route("/v1/sessions", get(sessions::list))
+        .route("/v1/sessions/{id}", get(sessions::show))
+        .route("/v1/sessions/{id}/messages", get(messages::list))
+        .route("/v1/sessions/{id}/transcript", get(history::transcript))
+        .route("/v1/sessions/{id}/log", get(history::log))
+        .route("/v1/sessions/{id}/export", get(history::export))
+        .route("/v1/sessions/{id}/diff", get(history::diff))
+        .route("/v1/sessions/{id}/tools/{tool_use_id}/output", get(history::tool_output))
+}
+
+fn approver() -> Router<App> {
+    Router::new()
+        .route("/v1/sessions/{id}/interrupt", post(control::interrupt))
+        .route("/v1/sessions/{id}/permissions/{request_id}", post(asks::permission))
+        .route("/v1/sessions/{id}/questions/{request_id}", post(asks::question))
+}
+
+fn driver() -> Router<App> {
+    Router::new()
+        .route("/v1/sessions", post(sessions::create))
+        .route("/v1/sessions/{id}", delete(sessions::delete).patch(sessions::change))
+        .route("/v1/sessions/{id}/fork", post(sessions::fork))
+        .route("/v1/sessions/{id}/messages/{message_id}", delete(messages::cancel))
+        .route("/v1/sessions/{id}/resume", post(control::resume))
+        .route("/v1/sessions/{id}/model", put(control::set_model))
+        .route("/v1/sessions/{id}/permission-mode", put(control::set_permission_mode))
+        .route("/v1/sessions/{id}/share", post(tokens::share))
+}
+
+fn admin() -> Router<App> {
+    Router::new()
+        .route("/metrics", get(health::metrics))
+        .route("/v1/tokens", get(tokens::list).post(tokens::create))
+        .route("/v1/tokens/{token}", delete(tokens::revoke))
+        .route("/v1/audit", get(tokens::audit))
+}
+
+async fn nothing() -> Problem {
+    Problem::not_found("there is nothing under this address; /docs lists what there is")
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Problem {
+    let detail = format!("{method} cannot be done with {}; /docs lists what can", uri.path());
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the layer gives it away")]
+fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
+    let text = cause.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| cause.downcast_ref::<&str>().copied());
+    Problem::internal(&format_args!("a handler panicked: {}", text.unwrap_or("without a word")))
+        .into_response()
+}
+
+/// Everything that [`document`] describes.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Weir",
+        description = "Watch, answer and stop agents. Times are milliseconds since 1970. Errors are problem details \
+            (RFC 9457); `code` tells them apart.",
+    ),
+    paths(
+        sessions::create, sessions::list, sessions::show, sessions::change, sessions::delete, sessions::fork,
+        messages::send, messages::list, messages::cancel,
+        control::interrupt, control::stop, control::resume, control::set_model, control::set_permission_mode,
+        asks::permission, asks::question,
+        history::transcript, history::log, history::export, history::diff, history::tool_output,
+        events::session, events::all,
+        tokens::me, tokens::share, tokens::list, tokens::create, tokens::revoke, tokens::audit,
+        health::healthz, health::readyz, health::metrics,
+    ),
+    components(schemas(
+        Details,
+        weir_transcript::AgentEvent,
+        types::EventFormat,
+        types::ExportFormat,
+        types::HelloEvent,
+        weir_host::MessageState,
+        weir_host::SessionStatus,
+        types::SnapshotEvent,
+        types::ChangesEvent,
+        types::HeartbeatEvent,
+        types::ByeEvent,
+        types::SessionsEvent,
+        types::RemovedEvent,
+    )),
+    tags(
+        (name = "sessions", description = "Conversations"),
+        (name = "messages", description = "What is said to the agent"),
+        (name = "answers", description = "What people answer the agent"),
+        (name = "control", description = "What happens at once"),
+        (name = "events", description = "Streams of server-sent events"),
+        (name = "history", description = "What was said and done"),
+        (name = "tokens", description = "Who may do what"),
+        (name = "health", description = "How the server is"),
+    ),
+)]
+struct Document;
+
+/// The description of the routes, as it is derived.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    Document::openapi()
+}

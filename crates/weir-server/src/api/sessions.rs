@@ -1,0 +1,179 @@
+//! Sessions: create, list, show, change, fork, delete.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use weir_host::{Actor, ListSessions, NewSession, SessionInfo, SessionPage, SessionStatus};
+
+use super::answer::{self, Answer};
+use super::errors::session_id;
+use super::types::{ChangeSession, CreateSession, ForkSession, ListParams};
+use crate::auth::Principal;
+use crate::extract::{Json, OptionalJson, Path, Query};
+use crate::guard::Audited;
+use crate::problem::Problem;
+use crate::state::{App, Phase};
+
+/// Most sessions of one page of the list.
+const MOST: usize = 200;
+
+/// Begins a session.
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", request_body = CreateSession, responses(
+    (status = 201, description = "The session.", body = SessionInfo, headers(("Location", description = "Where it is."))),
+    (status = 200, description = "The session that has this key already.", body = SessionInfo),
+))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    headers: HeaderMap,
+    Json(body): Json<CreateSession>,
+) -> Result<Response, Problem> {
+    may_begin(&app, &who)?;
+    if let Some(mode) = &body.permission_mode {
+        check_mode(&app, mode)?;
+    }
+    let origin = if headers.contains_key("sec-fetch-site") { "page" } else { "api" };
+    let new = NewSession {
+        cwd: body.cwd,
+        key: body.key,
+        name: body.name,
+        model: body.model,
+        permission_mode: body.permission_mode,
+        allowed_tools: body.allowed_tools,
+        disallowed_tools: body.disallowed_tools,
+        system_prompt: body.system_prompt,
+        append_system_prompt: body.append_system_prompt,
+        max_cost_usd: body.max_cost_usd,
+        max_turns: body.max_turns,
+        origin: origin.to_owned(),
+    };
+    let created = app.host().create(new, &Actor::new(&who.name)).await?;
+    let status = if created.new { StatusCode::CREATED } else { StatusCode::OK };
+    let location = format!("{}/v1/sessions/{}", app.settings().base_path, created.session.id);
+    let audited = Audited(format!("session {}", created.session.id));
+    let mut response = answer::json(status, &created.session);
+    if let Ok(location) = HeaderValue::from_str(&location).map_err(|error| Problem::internal(&error)) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response.extensions_mut().insert(audited);
+    Ok(response)
+}
+
+/// Whether new work is taken.
+pub(super) fn may_begin(app: &App, who: &Principal) -> Result<(), Problem> {
+    if app.phase() != Phase::Serving {
+        return Err(weir_host::HostError::ShuttingDown.into());
+    }
+    if who.budget_left_usd.is_some_and(|left| left <= 0.0) {
+        let detail = "what may be spent with this token is spent; ask for another one";
+        return Err(Problem::forbidden("token_budget", detail));
+    }
+    Ok(())
+}
+
+/// Whether a permission mode may be asked for here.
+pub(super) fn check_mode(app: &App, mode: &str) -> Result<(), Problem> {
+    let modes = &app.settings().permission_modes;
+    if modes.iter().any(|allowed| allowed == mode) {
+        return Ok(());
+    }
+    let detail = format!("the permission mode must be one of {}", modes.join(", "));
+    Err(Problem::unprocessable("permission_mode", detail))
+}
+
+/// Lists sessions, the one that changed last first.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListParams), responses(
+    (status = 200, description = "A page of the list.", body = SessionPage),
+))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Query(params): Query<ListParams>,
+) -> Answer<SessionPage> {
+    let status = params.status.as_deref().map(status_named).transpose()?;
+    if params.limit.is_some_and(|limit| !(1..=MOST).contains(&limit)) {
+        return Err(Problem::bad_request("limit", format!("limit must be 1 to {MOST}")));
+    }
+    // Who may see one session sees a list of one.
+    if let Some(only) = &who.session {
+        let sessions = app.host().info(&session_id(only)?).await.into_iter().collect();
+        return answer::ok(SessionPage { sessions, next_cursor: None });
+    }
+    let query = ListSessions {
+        status,
+        search: params.search.filter(|search| !search.trim().is_empty()),
+        archived: Some(params.archived.unwrap_or(false)),
+        limit: params.limit,
+        cursor: params.cursor,
+    };
+    answer::ok(app.host().list(query).await?)
+}
+
+fn status_named(word: &str) -> Result<SessionStatus, Problem> {
+    SessionStatus::ALL.into_iter().find(|status| status.as_str() == word).ok_or_else(|| {
+        let words = SessionStatus::ALL.map(SessionStatus::as_str).join(", ");
+        Problem::bad_request("status", format!("status must be one of {words}"))
+    })
+}
+
+/// A session at a glance.
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
+    responses((status = 200, description = "The session.", body = SessionInfo)))]
+pub(crate) async fn show(State(app): State<App>, Path(id): Path<String>) -> Answer<SessionInfo> {
+    answer::ok(app.host().info(&session_id(&id)?).await?)
+}
+
+/// Gives a session another name, puts it away or takes it back.
+#[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
+    request_body = ChangeSession, responses((status = 200, description = "The session.", body = SessionInfo)))]
+pub(crate) async fn change(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Json(body): Json<ChangeSession>,
+) -> Answer<SessionInfo> {
+    let id = session_id(&id)?;
+    let mut info = None;
+    if let Some(name) = body.name {
+        // An empty name is none.
+        info = Some(app.host().rename(&id, Some(name).filter(|name| !name.is_empty())).await?);
+    }
+    if let Some(archived) = body.archived {
+        info = Some(app.host().archive(&id, archived).await?);
+    }
+    match info {
+        Some(info) => answer::ok(info),
+        None => answer::ok(app.host().info(&id).await?),
+    }
+}
+
+/// Ends a session's process and deletes the session with its log. Links that share it end as well.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
+    responses((status = 204, description = "It is gone.")))]
+pub(crate) async fn delete(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let session = session_id(&id)?;
+    app.host().delete(&session).await?;
+    let tokens = app.tokens().clone();
+    answer::blocking(move || tokens.revoke(|token| token.session.as_deref() == Some(id.as_str()))).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Begins a session with a copy of this one's history.
+#[utoipa::path(post, path = "/v1/sessions/{id}/fork", tag = "sessions", params(("id" = String, Path, description = "The session.")),
+    request_body = Option<ForkSession>, responses((status = 201, description = "The new session.", body = SessionInfo)))]
+pub(crate) async fn fork(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path(id): Path<String>,
+    OptionalJson(body): OptionalJson<ForkSession>,
+) -> Result<Response, Problem> {
+    may_begin(&app, &who)?;
+    if who.session.is_some() {
+        // The copy would be a session that this token may not see.
+        return Err(Problem::forbidden("one_session", "this token is good for one session only"));
+    }
+    let info = app.host().fork(&session_id(&id)?, body.name, &Actor::new(&who.name)).await?;
+    let mut response = answer::json(StatusCode::CREATED, &info);
+    response.extensions_mut().insert(Audited(format!("session {}", info.id)));
+    Ok(response)
+}

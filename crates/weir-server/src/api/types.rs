@@ -1,0 +1,492 @@
+//! The bodies of requests and answers that are the server's own. What the host and the transcript have to say is
+//! told in their own types.
+//!
+//! Members that are not known are refused: a request that names the CLI's path, its flags or a scope of its own
+//! fails instead of being half understood.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use weir_host::{Image, MessageInfo, MessageMode, SessionInfo};
+use weir_transcript::{Change, Entry, View};
+
+use crate::audit::AuditEntry;
+use crate::auth::{Role, TokenInfo};
+
+/// A session to create.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateSession {
+    /// Where it works: a folder below one of the server's roots.
+    pub(crate) cwd: String,
+    /// The client's own name for it: the second session of that key is the first one.
+    pub(crate) key: Option<String>,
+    /// What people call it.
+    pub(crate) name: Option<String>,
+    /// The model; the CLI's own choice where none is given.
+    pub(crate) model: Option<String>,
+    /// What is allowed without asking; one of `permission_modes` of `/v1/me`.
+    pub(crate) permission_mode: Option<String>,
+    /// Tools, or rules such as `Bash(git:*)`, that need no permission.
+    #[serde(default)]
+    pub(crate) allowed_tools: Vec<String>,
+    /// Tools that must not be used.
+    #[serde(default)]
+    pub(crate) disallowed_tools: Vec<String>,
+    /// Replaces the CLI's own system prompt.
+    pub(crate) system_prompt: Option<String>,
+    /// Is added to the system prompt.
+    pub(crate) append_system_prompt: Option<String>,
+    /// What the session may cost, in dollars.
+    pub(crate) max_cost_usd: Option<f64>,
+    /// Most rounds with the model in a turn.
+    #[schema(minimum = 1)]
+    pub(crate) max_turns: Option<u32>,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListParams {
+    /// Only those that do this.
+    #[param(value_type = Option<weir_host::SessionStatus>)]
+    pub(crate) status: Option<String>,
+    /// Only those with these words in their name, key, folder or text.
+    pub(crate) search: Option<String>,
+    /// Those that were put away, instead of those that were not.
+    pub(crate) archived: Option<bool>,
+    /// How many.
+    #[param(minimum = 1, maximum = 200)]
+    pub(crate) limit: Option<usize>,
+    /// Where the last page ended.
+    pub(crate) cursor: Option<String>,
+}
+
+/// What to change about a session.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChangeSession {
+    /// What people call it.
+    pub(crate) name: Option<String>,
+    /// Whether it is put away.
+    pub(crate) archived: Option<bool>,
+}
+
+/// How the copy differs.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkSession {
+    /// What people call it.
+    pub(crate) name: Option<String>,
+}
+
+/// A message.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SendMessage {
+    /// The client's own name for it: sent twice, it is one message.
+    #[schema(min_length = 1, max_length = 200)]
+    pub(crate) client_id: String,
+    /// What it says.
+    #[serde(default)]
+    pub(crate) text: String,
+    /// Pictures.
+    #[serde(default)]
+    pub(crate) images: Vec<Image>,
+    /// What becomes of it while a turn runs.
+    #[serde(default)]
+    pub(crate) mode: MessageMode,
+}
+
+/// Which messages to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct MessageParams {
+    /// Only those of which this has become.
+    #[param(value_type = Option<weir_host::MessageState>)]
+    pub(crate) state: Option<String>,
+}
+
+/// Messages of a session.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct MessageList {
+    /// The messages, the oldest first.
+    pub(crate) messages: Vec<MessageInfo>,
+}
+
+/// A message that was taken back.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CancelledMessage {
+    /// The message.
+    pub(crate) message_id: String,
+    /// `cancelled`.
+    pub(crate) state: weir_host::MessageState,
+}
+
+/// Whether something was interrupted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Interrupted {
+    /// Whether a turn was running.
+    pub(crate) interrupted: bool,
+}
+
+/// The session has no process.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Stopped {
+    /// Always true.
+    pub(crate) stopped: bool,
+}
+
+/// The answer to a request for permission.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnswerPermission {
+    /// Whether it may.
+    pub(crate) behavior: Behavior,
+    /// What the model is told with a denial.
+    pub(crate) message: Option<String>,
+    /// Arguments that replace those of the call.
+    #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
+    pub(crate) updated_input: Option<serde_json::Map<String, Value>>,
+    /// Those of the CLI's suggestions that hold from now on.
+    pub(crate) updated_permissions: Option<Vec<Value>>,
+    /// Whether a denial ends the turn.
+    pub(crate) interrupt: Option<bool>,
+}
+
+/// Whether a tool may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Behavior {
+    /// It may.
+    Allow,
+    /// It may not.
+    Deny,
+}
+
+/// The answer to questions: either the answers, or why there are none.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnswerQuestion {
+    /// For each question a label, several labels, or a text of one's own.
+    pub(crate) answers: Option<BTreeMap<String, Choice>>,
+    /// Why nobody answers; the model is told.
+    pub(crate) decline: Option<String>,
+}
+
+/// What was chosen.
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Choice {
+    /// A label, or a text of one's own.
+    One(String),
+    /// Several labels.
+    Several(Vec<String>),
+}
+
+/// An answer that was taken.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Answered {
+    /// The request.
+    pub(crate) request_id: String,
+    /// Who answered it.
+    pub(crate) answered_by: String,
+}
+
+/// The model to use from now on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetModel {
+    /// The model; the CLI's own choice for null.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true)]
+    pub(crate) model: Option<String>,
+}
+
+/// What is allowed without asking from now on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetPermissionMode {
+    /// One of `permission_modes` of `/v1/me`.
+    pub(crate) mode: String,
+}
+
+/// Which entries to give.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TranscriptParams {
+    /// Only entries with a smaller number.
+    pub(crate) before: Option<u64>,
+    /// How many.
+    #[param(minimum = 1, maximum = 1000)]
+    pub(crate) limit: Option<usize>,
+}
+
+/// A part of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TranscriptPage {
+    /// The entries, the newest first.
+    pub(crate) entries: Vec<Arc<Entry>>,
+    /// `before` for the next page; none where there are no older ones.
+    pub(crate) next_before: Option<u64>,
+    /// The number of the newest event.
+    pub(crate) seq: u64,
+}
+
+/// Which part of the log to give.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LogParams {
+    /// Only events with a larger number.
+    pub(crate) after: Option<u64>,
+}
+
+/// In which form to give a conversation.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ExportFormat {
+    /// One HTML file.
+    Html,
+    /// Markdown.
+    Md,
+    /// The log, a JSON object a line.
+    Ndjson,
+}
+
+/// In which form to give a conversation.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ExportParams {
+    /// The form.
+    pub(crate) format: ExportFormat,
+}
+
+/// How a stream is to be.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EventParams {
+    /// In which words events are told; `view` if nothing is said.
+    #[serde(default)]
+    #[param(value_type = Option<EventFormat>)]
+    pub(crate) format: EventFormat,
+}
+
+/// In which words events are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EventFormat {
+    /// A snapshot of the conversation, then its changes.
+    #[default]
+    View,
+    /// `agent-message-start`, `agent-text-delta` and so on.
+    Agent,
+    /// `system`, `text`, `tool_use` and so on.
+    Classic,
+    /// The CLI's lines.
+    Raw,
+}
+
+/// How long a share link is to be good.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShareSession {
+    /// Seconds from now; it does not end by itself where nothing is said.
+    #[schema(minimum = 1)]
+    pub(crate) expires_in_s: Option<u32>,
+}
+
+/// A share link.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Share {
+    /// The secret, which is told only here.
+    pub(crate) token: String,
+    /// Names the token, for revoking it.
+    pub(crate) token_id: String,
+    /// The path of the page, with the token in its fragment.
+    pub(crate) path: String,
+}
+
+/// Who the client is, and what it may do here.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Me {
+    /// The name of the token.
+    pub(crate) name: String,
+    /// What it may do.
+    pub(crate) role: Role,
+    /// The one session that it is good for.
+    pub(crate) session: Option<String>,
+    /// When it ends, in milliseconds since 1970.
+    pub(crate) expires_at: Option<i64>,
+    /// What may still be spent with it, in dollars.
+    pub(crate) budget_left_usd: Option<f64>,
+    /// The version of the server.
+    pub(crate) version: &'static str,
+    /// Folders below which sessions may work.
+    pub(crate) roots: Vec<String>,
+    /// Permission modes that may be asked for.
+    pub(crate) permission_modes: Vec<String>,
+    /// Models to offer.
+    pub(crate) models: Vec<String>,
+    /// Whether this is the demonstration.
+    pub(crate) demo: bool,
+}
+
+/// A token to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateToken {
+    /// Who gets it.
+    #[schema(min_length = 1, max_length = 100)]
+    pub(crate) name: String,
+    /// What it may do.
+    pub(crate) role: Role,
+    /// The one session that it is good for.
+    pub(crate) session: Option<String>,
+    /// When it ends, in seconds from now.
+    #[schema(minimum = 1)]
+    pub(crate) expires_in_s: Option<u32>,
+    /// What its holder may spend, in dollars.
+    pub(crate) max_cost_usd: Option<f64>,
+    /// How many requests its holder may make in a minute.
+    #[schema(minimum = 1)]
+    pub(crate) requests_per_minute: Option<u32>,
+}
+
+/// A token that was made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CreatedToken {
+    /// The secret, which is told only here.
+    pub(crate) token: String,
+    /// The rest.
+    #[serde(flatten)]
+    pub(crate) info: TokenInfo,
+}
+
+/// All tokens.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TokenList {
+    /// The tokens, the oldest first.
+    pub(crate) tokens: Vec<TokenInfo>,
+}
+
+/// Which entries of the audit log to give.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditParams {
+    /// How many.
+    #[param(minimum = 1, maximum = 1000)]
+    pub(crate) limit: Option<usize>,
+    /// `next_before` of the page before.
+    pub(crate) before: Option<u64>,
+}
+
+/// A page of the audit log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AuditPage {
+    /// The entries, the newest first.
+    pub(crate) entries: Vec<AuditEntry>,
+    /// Where the next page begins.
+    pub(crate) next_before: Option<u64>,
+}
+
+/// How the server is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// `ok`, or `stopping`.
+    pub(crate) status: &'static str,
+}
+
+/// All changes to files.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionDiff {
+    /// The files.
+    pub(crate) files: Vec<weir_host::FileDiff>,
+}
+
+/// How a stream goes on: the first event.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HelloEvent {
+    /// Whether it goes on after the place that the client named.
+    pub(crate) resume: ResumeKind,
+    /// Names the log: places of another one mean nothing here.
+    pub(crate) epoch: String,
+    /// The number of the newest event.
+    pub(crate) seq: u64,
+    /// Most milliseconds between two events.
+    pub(crate) heartbeat_ms: u64,
+}
+
+/// Whether a stream goes on after the place that the client named.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "the host makes some of them, and this type describes them")]
+pub(crate) enum ResumeKind {
+    /// It named none.
+    Fresh,
+    /// It does.
+    Ok,
+    /// It does not, because that place is not in this log: what the client has is to be thrown away.
+    Gap,
+}
+
+/// Nothing else happened.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HeartbeatEvent {
+    /// The server's time, in milliseconds since 1970.
+    pub(crate) at: i64,
+}
+
+/// The server closes the stream: the last event.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ByeEvent {
+    /// Why: `lag`, `shutdown`, `revoked`, `expired`, `deleted` or `failed`.
+    pub(crate) reason: &'static str,
+}
+
+/// The sessions that the stream of all sessions begins with.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SessionsEvent {
+    /// The newest.
+    pub(crate) sessions: Vec<SessionInfo>,
+}
+
+/// A session was deleted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RemovedEvent {
+    /// Which.
+    pub(crate) id: String,
+}
+
+/// A conversation as it stands.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "the host makes it, and this type describes it")]
+pub(crate) struct SnapshotEvent {
+    /// Its newest entries, and what belongs to them.
+    pub(crate) view: View,
+    /// The session at a glance.
+    pub(crate) session: SessionInfo,
+    /// Messages that wait.
+    pub(crate) messages: Vec<MessageInfo>,
+    /// The number of the newest event in it.
+    pub(crate) seq: u64,
+}
+
+/// What has changed in a conversation.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "the host makes it, and this type describes it")]
+pub(crate) struct ChangesEvent {
+    /// The number of the newest event in it; for a preview, that of the event before.
+    pub(crate) seq: u64,
+    /// The changes, to be taken one after another.
+    pub(crate) changes: Vec<Change<'static>>,
+}

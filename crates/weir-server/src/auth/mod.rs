@@ -1,0 +1,17 @@
+//! Who may do what: tokens with roles, how they are kept, and how often they may be used.
+
+mod file;
+mod rate;
+mod role;
+mod secret;
+mod token;
+mod tokens;
+
+pub use file::TokenFileError;
+pub(crate) use file::write_private;
+pub use rate::{Buckets, Rate};
+pub use role::Role;
+pub(crate) use secret::hex;
+pub use secret::{Secret, SecretHash};
+pub use token::{NewToken, Principal, Token, TokenInfo};
+pub use tokens::{Standing, Tokens};

@@ -1,0 +1,227 @@
+//! The tokens of a server: who is who, and who was.
+//!
+//! What counts is the file. It is looked at before every decision, so that a token which somebody revoked from
+//! the command line is refused by the next request; open streams hear of it by [`Tokens::changes`].
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::watch;
+
+use super::file::{Stamp, TokenFile, TokenFileError};
+use super::secret::{Secret, SecretHash, hex};
+use super::token::{NewToken, Principal, Token};
+
+/// How long an expired token stays in the list, so that people see why it no longer works.
+const KEEP_EXPIRED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// The tokens of a server. Cloning gives another handle to the same tokens.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    file: TokenFile,
+    loaded: RwLock<Loaded>,
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    stamp: Option<Stamp>,
+    tokens: Vec<Token>,
+}
+
+impl Tokens {
+    /// The tokens in this file, which need not exist.
+    ///
+    /// # Errors
+    /// If it is there and cannot be used.
+    pub fn open(path: PathBuf) -> Result<Self, TokenFileError> {
+        let file = TokenFile::new(path);
+        let stamp = file.stamp();
+        let loaded = RwLock::new(Loaded { stamp, tokens: file.read()? });
+        Ok(Self { inner: Arc::new(Inner { file, loaded, changes: watch::Sender::new(0) }) })
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&[Token]) -> T) -> T {
+        look(&self.inner.loaded.read().unwrap_or_else(PoisonError::into_inner).tokens)
+    }
+
+    /// Reads the file again if it is another one. A file that cannot be read leaves no token good.
+    pub fn refresh(&self) {
+        let stamp = self.inner.file.stamp();
+        if self.inner.loaded.read().unwrap_or_else(PoisonError::into_inner).stamp == stamp {
+            return;
+        }
+        let tokens = self.inner.file.read().unwrap_or_else(|error| {
+            tracing::error!(%error, "no token is good until this is repaired");
+            Vec::new()
+        });
+        *self.inner.loaded.write().unwrap_or_else(PoisonError::into_inner) = Loaded { stamp, tokens };
+        self.inner.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Changes each time that the tokens do.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    /// Who presents this. All tokens are compared, so that time tells nothing.
+    pub fn authenticate(&self, presented: &str, now: i64) -> Option<Principal> {
+        self.refresh();
+        let hash = SecretHash::of(presented);
+        self.with(|tokens| {
+            let mut found = None;
+            for token in tokens {
+                if token.hash.matches(&hash) {
+                    found = Some(token);
+                }
+            }
+            found.filter(|token| !token.is_expired(now)).map(Principal::from)
+        })
+    }
+
+    /// Whether a token is still good, and if not, whether it ran out.
+    pub fn standing(&self, id: &str, now: i64) -> Standing {
+        self.refresh();
+        self.with(|tokens| match tokens.iter().find(|token| token.id == id) {
+            None => Standing::Revoked,
+            Some(token) if token.is_expired(now) => Standing::Expired,
+            Some(_) => Standing::Good,
+        })
+    }
+
+    /// All tokens, the oldest first.
+    pub fn list(&self) -> Vec<Token> {
+        self.refresh();
+        self.with(<[Token]>::to_vec)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Token>) -> T) -> Result<T, TokenFileError> {
+        let done = self.inner.file.change(change)?;
+        self.refresh();
+        Ok(done)
+    }
+
+    /// Makes a token. Its secret is told here and never again.
+    ///
+    /// # Errors
+    /// If it cannot be kept.
+    pub fn add(&self, new: NewToken, now: i64) -> Result<(Token, Secret), TokenFileError> {
+        let secret = Secret::random().map_err(TokenFileError::Random)?;
+        let mut id = [0_u8; 4];
+        getrandom::fill(&mut id).map_err(TokenFileError::Random)?;
+        let token = Token {
+            id: hex(&id),
+            name: new.name,
+            role: new.role,
+            session: new.session,
+            created_at: now,
+            expires_at: new.expires_at,
+            max_cost_usd: new.max_cost_usd,
+            spent_usd: 0.0,
+            requests_per_minute: new.requests_per_minute,
+            hash: SecretHash::of(secret.reveal()),
+        };
+        self.change(|tokens| {
+            tokens.retain(|old| old.expires_at.is_none_or(|at| at + KEEP_EXPIRED_MS > now));
+            tokens.push(token.clone());
+        })?;
+        Ok((token, secret))
+    }
+
+    /// Takes tokens back; tells which.
+    ///
+    /// # Errors
+    /// If that cannot be kept.
+    pub fn revoke(&self, is_one: impl Fn(&Token) -> bool) -> Result<Vec<Token>, TokenFileError> {
+        self.change(|tokens| tokens.extract_if(.., |token| is_one(token)).collect())
+    }
+
+    /// Counts what the holder of a token has spent.
+    ///
+    /// # Errors
+    /// If that cannot be kept.
+    pub fn charge(&self, id: &str, usd: f64) -> Result<(), TokenFileError> {
+        self.change(|tokens| {
+            if let Some(token) = tokens.iter_mut().find(|token| token.id == id) {
+                token.spent_usd += usd;
+            }
+        })
+    }
+}
+
+/// Whether a token is still good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is.
+    Good,
+    /// Its time is up.
+    Expired,
+    /// It was taken back.
+    Revoked,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::role::Role;
+    use super::*;
+
+    fn tokens() -> (tempfile::TempDir, Tokens) {
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = Tokens::open(folder.path().join("tokens.json")).unwrap();
+        (folder, tokens)
+    }
+
+    #[test]
+    fn a_token_is_good_until_it_is_revoked() {
+        let (folder, tokens) = tokens();
+        let (token, secret) = tokens.add(NewToken::new("ann", Role::Driver), 1).unwrap();
+        assert_eq!(tokens.authenticate(secret.reveal(), 2).unwrap().name, "ann");
+        assert_eq!(tokens.authenticate("weir_other", 2), None);
+        let kept = std::fs::read_to_string(folder.path().join("tokens.json")).unwrap();
+        assert!(!kept.contains(secret.reveal()));
+        let other = Tokens::open(folder.path().join("tokens.json")).unwrap();
+        assert_eq!(other.revoke(|one| one.id == token.id).unwrap().len(), 1);
+        assert_eq!(tokens.authenticate(secret.reveal(), 2), None, "revoked by another process");
+        assert_eq!(tokens.standing(&token.id, 2), Standing::Revoked);
+    }
+
+    #[test]
+    fn a_token_ends_at_its_time() {
+        let (_folder, tokens) = tokens();
+        let new = NewToken { expires_at: Some(100), ..NewToken::new("bo", Role::Viewer) };
+        let (token, secret) = tokens.add(new, 1).unwrap();
+        assert!(tokens.authenticate(secret.reveal(), 99).is_some());
+        assert!(tokens.authenticate(secret.reveal(), 100).is_none());
+        assert_eq!(tokens.standing(&token.id, 100), Standing::Expired);
+    }
+
+    #[test]
+    fn what_is_spent_adds_up() {
+        let (_folder, tokens) = tokens();
+        let new = NewToken { max_cost_usd: Some(1.0), ..NewToken::new("cy", Role::Driver) };
+        let (token, secret) = tokens.add(new, 1).unwrap();
+        tokens.charge(&token.id, 0.25).unwrap();
+        tokens.charge(&token.id, 0.5).unwrap();
+        assert_eq!(tokens.authenticate(secret.reveal(), 2).unwrap().budget_left_usd, Some(0.25));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_private_or_not_used() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (folder, tokens) = tokens();
+        let (_, secret) = tokens.add(NewToken::new("di", Role::Admin), 1).unwrap();
+        let path = folder.path().join("tokens.json");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(matches!(Tokens::open(path.clone()), Err(TokenFileError::Open { .. })));
+        // A server that runs notices with the next content.
+        std::fs::write(&path, "{}").unwrap();
+        assert_eq!(tokens.authenticate(secret.reveal(), 2), None);
+    }
+}

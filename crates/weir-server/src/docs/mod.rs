@@ -1,0 +1,23 @@
+//! The description of the API: for programs as OpenAPI, for people as a page.
+
+mod openapi;
+mod render;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{Html, IntoResponse as _, Response};
+
+pub use openapi::openapi;
+
+use crate::state::App;
+
+/// The description for programs.
+pub(crate) async fn json(State(app): State<App>) -> Response {
+    let text = openapi(&app.settings().base_path);
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// The description for people.
+pub(crate) async fn page(State(app): State<App>) -> Response {
+    Html(render::page(&openapi(&app.settings().base_path))).into_response()
+}

@@ -1,0 +1,128 @@
+//! What every operation has in common, said once: who may, and what can go wrong.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use weir_transcript::{Cost, ModelCost, Oddities, Output, Session, TurnResult, TurnUsage, View};
+
+use crate::api::document;
+use crate::problem;
+
+/// The description of the API in JSON, for a server with this base path.
+pub fn openapi(base_path: &str) -> String {
+    // What was derived can be written as JSON.
+    let mut document = serde_json::to_value(document()).unwrap_or_default();
+    let address = if base_path.is_empty() { "/" } else { base_path };
+    insert(&mut document, "servers", json!([{"url": address}]));
+    insert(&mut document, "security", json!([{"token": []}]));
+    if let Some(components) = document.get_mut("components") {
+        let scheme = json!({"token": {"type": "http", "scheme": "bearer"}});
+        insert(components, "securitySchemes", scheme);
+        if let Some(schemas) = components.get_mut("schemas").and_then(Value::as_object_mut) {
+            always_written(schemas);
+        }
+    }
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    for item in paths.into_iter().flat_map(Map::values_mut) {
+        for operation in item.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            name(operation);
+            plain_stream(operation);
+            common_problems(operation);
+        }
+    }
+    serde_json::to_string_pretty(&document).unwrap_or_default()
+}
+
+/// The text at a place; empty where there is none.
+pub(super) fn text<'v>(value: &'v Value, place: &str) -> &'v str {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The list at a place; empty where there is none.
+pub(super) fn list<'v>(value: &'v Value, place: &str) -> &'v [Value] {
+    value.pointer(place).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn insert(object: &mut Value, name: &str, value: Value) {
+    if let Some(object) = object.as_object_mut() {
+        object.insert(name.to_owned(), value);
+    }
+}
+
+/// Handlers are named within their family; operations need names of their own.
+fn name(operation: &mut Value) {
+    let name = text(operation, "/operationId");
+    let family = text(operation, "/tags/0");
+    let name = json!(format!("{family}_{name}"));
+    insert(operation, "operationId", name);
+}
+
+/// A stream is no text with a schema: tools would hold each event against it.
+fn plain_stream(operation: &mut Value) {
+    if let Some(stream) = operation.pointer_mut("/responses/200/content/text~1event-stream") {
+        *stream = json!({});
+    }
+}
+
+/// Adds what can go wrong with every operation.
+fn common_problems(operation: &mut Value) {
+    let is_open = operation.get("security").is_some_and(|security| *security == json!([{}]));
+    let takes =
+        |place: &str| list(operation, "/parameters").iter().any(|parameter| text(parameter, "/in") == place);
+    let (has_path, has_query) = (takes("path"), takes("query"));
+    let has_body = operation.get("requestBody").is_some();
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    let mut add = |status: &str, description: &str| {
+        let schema = json!({"schema": {"$ref": "#/components/schemas/Problem"}});
+        let response = json!({"description": description, "content": {(problem::MEDIA_TYPE): schema}});
+        responses.entry(status).or_insert(response);
+    };
+    add("400", "The request cannot be understood.");
+    add("403", "A page of another origin sent it, or the token may not do this.");
+    add("408", "It took too long.");
+    add("421", "The server does not answer under that name.");
+    add("500", "A fault of the server.");
+    if is_open {
+        return;
+    }
+    add("401", "The token is missing or no good.");
+    add("429", "Too many requests.");
+    add("503", "Too busy, or about to end.");
+    if has_query {
+        add("422", "A value in the query cannot be used.");
+    }
+    if has_path {
+        add("404", "There is no such thing, or it is not for this token to see.");
+        add("409", "It does not fit to how things are.");
+        add("502", "The CLI did not do it.");
+    }
+    if has_body {
+        add("409", "It does not fit to how things are.");
+        add("413", "The body is too large.");
+        add("415", "The body is not JSON.");
+        add("422", "A value in the body cannot be used.");
+    }
+}
+
+/// Marks members that are always there. Types that can be read with members missing say of none that it is needed;
+/// what they write without a value shows which ones are.
+fn always_written(schemas: &mut Map<String, Value>) {
+    let mut mark = |name: &str, written: &dyn Fn() -> Value| {
+        let Value::Object(written) = written() else { return };
+        let names: Vec<&String> = written.keys().collect();
+        if let Some(schema) = schemas.get_mut(name) {
+            insert(schema, "required", json!(names));
+        }
+    };
+    mark("View", &default::<View>);
+    mark("Session", &default::<Session>);
+    mark("Cost", &default::<Cost>);
+    mark("ModelCost", &default::<ModelCost>);
+    mark("Oddities", &default::<Oddities>);
+    mark("Output", &default::<Output>);
+    mark("TurnResult", &default::<TurnResult>);
+    mark("TurnUsage", &default::<TurnUsage>);
+}
+
+fn default<T: Default + Serialize>() -> Value {
+    serde_json::to_value(T::default()).unwrap_or_default()
+}

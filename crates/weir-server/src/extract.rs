@@ -1,0 +1,101 @@
+//! How requests are read. Unlike axum's own extractors these refuse with a [`Problem`], and say where it is.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// A body in JSON. Members that nobody knows are refused by the types themselves.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let media_type = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
+        if !media_type.trim().eq_ignore_ascii_case("application/json") {
+            let detail = "send the body as JSON, with the header Content-Type: application/json";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail));
+        }
+        let bytes = body(request, state).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// A body in JSON that may be left out.
+pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if request.headers().contains_key(header::CONTENT_TYPE) {
+            let body: Json<Option<T>> = Json::from_request(request, state).await?;
+            return Ok(Self(body.0.unwrap_or_default()));
+        }
+        if body(request, state).await?.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        let detail = "send the body as JSON, with the header Content-Type: application/json, or send none";
+        Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail))
+    }
+}
+
+async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    Bytes::from_request(request, state).await.map_err(|rejection| {
+        let status = rejection.status();
+        if status == StatusCode::PAYLOAD_TOO_LARGE {
+            Problem::new(status, "too_large", "the body is larger than the server takes")
+        } else {
+            Problem::bad_request("body", "the body ended before it was complete")
+        }
+    })
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        if !error.is_data() {
+            return Problem::bad_request("json_syntax", format!("the body is not JSON: {error}"));
+        }
+        let place = if path == "." { String::new() } else { format!("{path}: ") };
+        Problem::unprocessable("json_shape", format!("{place}{error}")).with("path", path)
+    })?;
+    reader
+        .end()
+        .map_err(|error| Problem::bad_request("json_syntax", format!("the body is not JSON: {error}")))?;
+    Ok(value)
+}
+
+/// The query of an address.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
+        let query = query.map_err(|rejection| Problem::bad_request("query", rejection.body_text()))?;
+        Ok(Self(query.0))
+    }
+}
+
+/// The variable parts of a path.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        // What cannot even be read names nothing.
+        let path = path.map_err(|_| Problem::not_found("there is nothing under this address"))?;
+        Ok(Self(path.0))
+    }
+}

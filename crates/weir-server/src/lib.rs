@@ -1,0 +1,41 @@
+//! Conversations over HTTP: sessions, server-sent events, tokens, the embedded page.
+//!
+//! [`app`] makes a service of an [`App`], which tests call without a network; [`Listening`] serves it. Every request
+//! passes the same guards before a handler sees it: that it is meant for this server and not sent by somebody else's
+//! page, who sends it, whether they may, and how often. Handlers translate between HTTP and the host and decide
+//! nothing.
+//!
+//! This crate starts no processes, and no request can say which program is run or with which flags.
+
+mod api;
+mod audit;
+mod auth;
+mod clock;
+mod docs;
+mod extract;
+mod guard;
+mod metrics;
+mod page;
+mod problem;
+mod serve;
+mod settings;
+mod state;
+mod telemetry;
+
+pub use api::app;
+pub use audit::{Audit, AuditEntry};
+pub use auth::{
+    Buckets, NewToken, Principal, Rate, Role, Secret, SecretHash, Standing, Token, TokenFileError, TokenInfo,
+    Tokens,
+};
+pub use docs::openapi;
+pub use guard::{Asked, Places, Refusal, judge};
+pub use page::is_built as page_is_built;
+pub use problem::Problem;
+pub use serve::{
+    Certificate, Listening, LoadedCertificate, PublicUrl, ReadyFile, ServeError, ServeOptions, Server,
+    Stopping, TlsError, link, listening_is_remote, write_ready_file,
+};
+pub use settings::{RequestLimits, ServerSettings, base_path};
+pub use state::{App, Parts, Phase};
+pub use telemetry::{LogFormat, Telemetry, TelemetryError, start_telemetry};

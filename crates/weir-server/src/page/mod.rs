@@ -1,0 +1,55 @@
+//! The page: its files are part of the program, as `make web` made them.
+
+use axum::extract::{OriginalUri, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use rust_embed::RustEmbed;
+
+use crate::auth::hex;
+use crate::problem::Problem;
+use crate::state::App;
+
+/// A program that was built without the page has no files here.
+#[derive(RustEmbed)]
+#[folder = "../../web/dist"]
+#[allow_missing = true]
+struct Files;
+
+/// What is shown in place of a page that was not built.
+const NOT_BUILT: &str = include_str!("not_built.html");
+
+/// One of the page's files. It is the same for everybody, so nobody has to say who they are.
+pub(crate) async fn file(State(app): State<App>, uri: OriginalUri, headers: HeaderMap) -> Response {
+    let path = uri.path().strip_prefix(app.settings().base_path.as_str()).unwrap_or_default();
+    let path = match path.trim_start_matches('/') {
+        "" => "index.html",
+        path => path,
+    };
+    let Some(file) = Files::get(path) else {
+        if path == "index.html" {
+            return ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NOT_BUILT).into_response();
+        }
+        return Problem::not_found("there is nothing under this address").into_response();
+    };
+    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
+    // The names of these files change with their content.
+    let cache = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let kind = file.metadata.mimetype().to_owned();
+        let kind = if kind.starts_with("text/") { format!("{kind}; charset=utf-8") } else { kind };
+        ([(header::CONTENT_TYPE, kind)], file.data.into_owned()).into_response()
+    };
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// Whether the program has the page.
+pub fn is_built() -> bool {
+    Files::get("index.html").is_some()
+}

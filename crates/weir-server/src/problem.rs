@@ -1,0 +1,152 @@
+//! What a client is told when something is wrong: problem details as RFC 9457 has them.
+//!
+//! Every error of the server goes through [`Problem`]. `code` is the part that programs may rely on; `title` and
+//! `detail` are for people and say what to do.
+
+use std::time::Duration;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// The media type of a problem.
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
+
+/// An error as a client sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem(Box<Details>);
+
+/// What is told of an error.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct Details {
+    /// Always `about:blank`: `code` tells one problem from another.
+    #[serde(rename = "type")]
+    #[schema(value_type = String)]
+    kind: &'static str,
+    /// What is wrong, the same for each problem of its status.
+    #[schema(value_type = String)]
+    title: &'static str,
+    /// The HTTP status.
+    #[serde(serialize_with = "as_number")]
+    #[schema(value_type = u16)]
+    status: StatusCode,
+    /// What is wrong this time, and what to do about it.
+    detail: String,
+    /// What is wrong, for programs.
+    #[schema(value_type = String)]
+    code: &'static str,
+    /// More that programs may want to know.
+    #[serde(flatten)]
+    #[schema(additional_properties, value_type = std::collections::HashMap<String, Value>)]
+    more: Map<String, Value>,
+    #[serde(skip)]
+    retry_after: Option<Duration>,
+}
+
+fn as_number<S: serde::Serializer>(status: &StatusCode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u16(status.as_u16())
+}
+
+impl Problem {
+    /// A problem.
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self(Box::new(Details {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or("Error"),
+            status,
+            detail: detail.into(),
+            code,
+            more: Map::new(),
+            retry_after: None,
+        }))
+    }
+
+    /// The request cannot be understood.
+    pub fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    /// There is no such thing, or it is none of the client's business.
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+    }
+
+    /// It is understood, but a value in it cannot be used.
+    pub fn unprocessable(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
+    }
+
+    /// It does not fit to how things are.
+    pub fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, detail)
+    }
+
+    /// The client may not do this.
+    pub fn forbidden(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, detail)
+    }
+
+    /// Too much at once.
+    pub fn too_many(code: &'static str, detail: impl Into<String>, retry_after: Duration) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, code, detail).retry_after(retry_after)
+    }
+
+    /// A fault of ours. What it was stands in the log and not in the answer.
+    pub fn internal(what: &dyn std::fmt::Display) -> Self {
+        tracing::error!(error = %what, "a request failed");
+        let detail = "something went wrong in the server; its log has more under this request id";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// The same, with one more member.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The same, with a time after which it may be tried again.
+    #[must_use]
+    pub fn retry_after(mut self, after: Duration) -> Self {
+        self.0.retry_after = Some(after);
+        self
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    /// What is wrong, for programs.
+    pub fn code(&self) -> &'static str {
+        self.0.code
+    }
+}
+
+/// On each answer that is a problem, for the log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProblemCode(pub(crate) &'static str);
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        // A map of strings and plain values always has a text.
+        let Details { status, code, retry_after, .. } = *self.0;
+        let body = serde_json::to_vec(&self.0).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(after) = retry_after {
+            // Rounded up: a client that comes back a moment early is refused again.
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs() + 1));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response.extensions_mut().insert(ProblemCode(code));
+        response
+    }
+}
