@@ -16,6 +16,8 @@ mod property;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod real;
+#[cfg(test)]
 mod talking;
 #[cfg(test)]
 mod watching;
