@@ -2,13 +2,16 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo web web-check web-test test bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
+.PHONY: help demo web web-check web-test test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit \
+        conformance clean \
         need-cargo need-npm
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
 
 # Versions of the real CLI for `make conformance`.
 VERSIONS ?= 2.1.325 2.1.9
+# Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are read as well.
+SOAK_SECONDS ?= 600
 # For example BENCH_ARGS=--quick.
 BENCH_ARGS ?=
 # Length of the run of each fuzz target, and which targets to run.
@@ -30,23 +33,35 @@ demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no acc
 	scripts/demo.sh
 
 web: need-npm ## build the page, which the next cargo build takes into the binary
-	cd web && npm ci --no-audit --no-fund && npm run build
+	scripts/setup-web.sh --build
 
 web-check: need-npm ## check the page's types and components, and test its parts
-	cd web && npm ci --no-audit --no-fund && npm run check && npm test
+	scripts/setup-web.sh
+	cd web && npm run --silent check && npm run --silent test
 
-web-test: web need-cargo ## drive the page in a real Chromium, on the simulated CLI
-	cargo build --locked -p weir-cli
-	cd web && npm run e2e
+web-test: web need-cargo ## drive the page in a real Chromium, on the simulated and the real CLI
+	scripts/setup-debian.sh chromium
+	cargo build --locked --workspace --all-features --bins
+	cd web && npm run --silent e2e
 
-test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
+test: need-cargo need-npm ## run all tests, also against the pinned real CLIs and in a real browser
 	scripts/setup-real-cli.sh
-	cargo test --workspace --all-features --locked
+	scripts/setup-debian.sh chromium nginx
+	scripts/setup-openai-clients.sh
+	scripts/setup-web.sh --build
+	WEIR_REQUIRE_NGINX=1 cargo test --workspace --all-features --locked
+	scripts/check-api.sh --quick
+	$(MAKE) --no-print-directory web-check web-test
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
 	scripts/setup-real-cli.sh $(VERSIONS)
 	cargo build --locked -p weir-testkit --bins
 	$${CARGO_TARGET_DIR:-target}/debug/conformance $(VERSIONS)
+	WEIR_ALL_SCENARIOS=1 WEIR_REAL_CLI_VERSIONS="$(VERSIONS)" cargo test --locked -p weir-session --test real
+
+soak: need-cargo ## random conversations and faults for SOAK_SECONDS (600), invariants checked throughout
+	cargo build --locked -p weir-soak
+	SOAK_SECONDS=$(SOAK_SECONDS) $${CARGO_TARGET_DIR:-target}/debug/weir-soak
 
 bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)

@@ -1,7 +1,7 @@
 //! A stand-in for the CLI that does nothing but what is measured.
 //!
-//! It answers the handshake, and each message says what to play: `ticks COUNT MICROSECONDS`, `stream WORKLOAD SIZE`,
-//! `line BYTES` or `nothing`.
+//! It answers the handshake, and each message says what to play: `ticks COUNT MICROSECONDS`,
+//! `messages COUNT MICROSECONDS`, `stream WORKLOAD SIZE`, `line BYTES` or `nothing`.
 
 use std::io::{BufRead as _, Write};
 use std::time::Duration;
@@ -55,6 +55,7 @@ fn turn(out: &mut impl Write, message: &Value) -> anyhow::Result<()> {
     )?;
     match words.as_slice() {
         ["ticks", count, pause] => ticks(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
+        ["messages", count, pause] => messages(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
         ["stream", name, size] => {
             out.flush()?;
             workload::write(name.parse()?, size.parse()?)?;
@@ -85,6 +86,20 @@ fn ticks(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()
         }
         let delta = json!({"type": "text_delta", "text": format!("{} ", nanoseconds())});
         say(out, &event(json!({"type": "content_block_delta", "index": 0, "delta": delta})))?;
+    }
+    Ok(())
+}
+
+/// Whole messages at a steady pace, each with the time at which it was written.
+fn messages(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()> {
+    for number in 0..count {
+        if !pause.is_zero() {
+            pause_for(pause);
+        }
+        let block = json!({"type": "text", "text": format!("{} ", nanoseconds())});
+        let message = json!({"id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "m",
+            "content": [block]});
+        say(out, &json!({"type": "assistant", "message": message, "session_id": SESSION}))?;
     }
     Ok(())
 }

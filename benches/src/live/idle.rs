@@ -36,11 +36,13 @@ pub(super) fn measure(count: usize, line: usize) -> anyhow::Result<()> {
         // What the first one needs is needed once.
         let first = Session::new(options()?);
         ask(&first, &prompt).await?;
+        at_rest(&first).await?;
         let (heap, rss) = (allocations::live_bytes(), resident_kib());
         let mut sessions = vec![first];
         for _ in 0..count {
             let session = Session::new(options()?);
             ask(&session, &prompt).await?;
+            at_rest(&session).await?;
             sessions.push(session);
         }
         let each = |bytes: f64| bytes / count as f64;
@@ -57,6 +59,15 @@ pub(super) fn measure(count: usize, line: usize) -> anyhow::Result<()> {
         anyhow::Ok(measured)
     })?;
     print_line(&serde_json::to_string(&measured)?)
+}
+
+/// The answer comes before the session has put everything away: it is asked a few things more.
+async fn at_rest(session: &Session) -> anyhow::Result<()> {
+    for _ in 0..8 {
+        session.facts().await?;
+        tokio::task::yield_now().await;
+    }
+    Ok(())
 }
 
 fn status(name: &str) -> Option<f64> {

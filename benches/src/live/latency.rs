@@ -38,14 +38,14 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn age(stamp: &str) -> Option<u64> {
+pub(crate) fn age(stamp: &str) -> Option<u64> {
     let written: u64 = stamp.trim().parse().ok()?;
     Some(cli::nanoseconds().saturating_sub(written))
 }
 
 /// What a program would write without a library: lines, and JSON where it looks like text.
 #[expect(clippy::disallowed_methods, reason = "the bare loop starts its process itself")]
-async fn bare_loop(prompt: &str) -> anyhow::Result<Vec<u64>> {
+pub(crate) async fn bare_loop(prompt: &str) -> anyhow::Result<Vec<u64>> {
     let mut child = tokio::process::Command::new(cli_program()?)
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
@@ -60,7 +60,8 @@ async fn bare_loop(prompt: &str) -> anyhow::Result<Vec<u64>> {
     let mut ages = Vec::new();
     while let Some(line) = lines.next_line().await? {
         let value: serde_json::Value = serde_json::from_str(&line)?;
-        if let Some(text) = value.pointer("/event/delta/text").and_then(serde_json::Value::as_str) {
+        let text = value.pointer("/event/delta/text").or_else(|| value.pointer("/message/content/0/text"));
+        if let Some(text) = text.and_then(serde_json::Value::as_str) {
             ages.extend(age(text));
         }
         if value.pointer("/type").is_some_and(|kind| kind == "result") {

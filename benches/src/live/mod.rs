@@ -1,9 +1,10 @@
 //! Measures live sessions beside a bare loop over lines, in one run.
 
-mod cli;
+pub(crate) mod cli;
 mod idle;
-mod latency;
+pub(crate) mod latency;
 mod many;
+mod prewarm;
 mod stream;
 mod turns;
 
@@ -23,7 +24,8 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     turns::rows(size)?;
     stream::rows(size)?;
     many::rows(size)?;
-    idle::rows(size)
+    idle::rows(size)?;
+    prewarm::rows(size)
 }
 
 /// A part of the table that is measured in a process of its own.
@@ -32,16 +34,17 @@ pub(crate) fn part(words: &[&str]) -> anyhow::Result<()> {
         ["stream", workload, size] => stream::measure(workload, size),
         ["many", count, events] => many::measure(count.parse()?, events.parse()?),
         ["idle", count, line] => idle::measure(count.parse()?, line.parse()?),
+        ["prewarm"] => prewarm::rows(Size::Full),
         _ => bail!("no such part"),
     }
 }
 
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }
 
 /// A session with the stand-in.
-fn options() -> anyhow::Result<SessionOptions> {
+pub(crate) fn options() -> anyhow::Result<SessionOptions> {
     let mut options = SessionOptions::new().program(cli_program()?);
     options.stop.grace = std::time::Duration::from_secs(1);
     Ok(options)
@@ -62,7 +65,7 @@ fn cli_program() -> anyhow::Result<std::path::PathBuf> {
 }
 
 /// The middle and the worst of a hundred.
-fn percentiles(samples: &mut [u64]) -> (f64, f64) {
+pub(crate) fn percentiles(samples: &mut [u64]) -> (f64, f64) {
     samples.sort_unstable();
     let at = |part: usize| samples.get(samples.len() * part / 100).copied().unwrap_or(0) as f64 / 1000.0;
     (at(50), at(99))

@@ -80,7 +80,10 @@ impl SessionSettings {
 
     /// What to say where a log was wanted and there is none.
     pub(crate) fn missing_log(&self, facts: &Facts) -> Option<String> {
-        let log = self.log.as_ref().filter(|_| facts.processes > 0 && facts.logs.is_none())?;
+        let log = self.log.as_ref().filter(|_| facts.processes > 0)?;
+        if facts.logs.is_some() {
+            return facts.log_error.clone();
+        }
         let folder = log.directory.display();
         Some(format!(
             "there is no log: {folder} cannot be written; with --require-log nothing would have run"

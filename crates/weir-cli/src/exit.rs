@@ -55,7 +55,7 @@ impl From<&SessionError> for Exit {
             SessionError::NotStarted(_) => Self::NotStarted,
             // It ended as if all were well, and said nothing.
             SessionError::Died { exit, .. } if exit.is_success() => Self::NoResult,
-            SessionError::Died { .. } => Self::Died,
+            SessionError::Died { .. } | SessionError::Log(_) => Self::Died,
             SessionError::TimedOut { .. } => Self::TimedOut,
             SessionError::BudgetExhausted { .. } => Self::BudgetExhausted,
             SessionError::Stopped => Self::Interrupted,

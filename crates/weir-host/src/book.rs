@@ -12,7 +12,7 @@ use weir_transcript::{
     Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Sink, Status, Turn,
     TurnState, View,
 };
-use weir_wire::{Body, Decoder, Line, MessageId};
+use weir_wire::{Body, Decoder, Line, MessageId, TurnId};
 
 use crate::heard::{Heard, Vocabularies};
 use crate::info::{SessionStatus, WaitingFor};
@@ -41,8 +41,19 @@ pub(crate) struct Book {
     failure: Option<Failure>,
     /// Somebody stopped it: whatever its last turn came to is no failure.
     is_stopped: bool,
-    /// Turns that have ended since somebody last asked.
-    ended: Vec<Turn>,
+    /// What is counted, since somebody last asked.
+    tally: Tally,
+}
+
+/// What is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Turns that have ended, each once.
+    pub(crate) ended: Vec<Turn>,
+    /// How long the first text of a turn took, in milliseconds.
+    pub(crate) first_texts: Vec<i64>,
+    newest_ended: Option<TurnId>,
+    newest_said: Option<TurnId>,
 }
 
 impl Book {
@@ -68,7 +79,7 @@ impl Book {
             restarted: None,
             failure: None,
             is_stopped: false,
-            ended: Vec::new(),
+            tally: Tally::default(),
         }
     }
 
@@ -115,7 +126,7 @@ impl Book {
                 heard.line(raw, seq);
                 let mut decoder = std::mem::take(&mut self.decoder);
                 let line = decoder.decode(raw);
-                self.line(&line, seq, heard);
+                self.line(at, &line, seq, heard);
                 self.decoder = decoder;
             }
             Item::Preview(raw) => {
@@ -127,7 +138,7 @@ impl Book {
             }
             Item::Oversize(line) => {
                 let raw = line.head.as_bytes();
-                self.line(&Line { raw, body: Body::Oversize { length: line.length } }, seq, heard);
+                self.line(at, &Line { raw, body: Body::Oversize { length: line.length } }, seq, heard);
             }
             Item::Host(event) => self.host(event, seq, heard),
             Item::Message(message) => {
@@ -149,15 +160,19 @@ impl Book {
         }
     }
 
-    fn line(&mut self, line: &Line<'_>, seq: Option<u64>, heard: &mut Heard) {
-        let Self { durable, live, vocabularies, ledger, ended, failure, .. } = self;
+    fn line(&mut self, at: i64, line: &Line<'_>, seq: Option<u64>, heard: &mut Heard) {
+        let Self { durable, live, vocabularies, ledger, tally, failure, .. } = self;
         match live {
             Some(live) => {
-                live.line(line, &mut |view, change| heard.change(vocabularies, view, change, seq));
-                durable.line(line, &mut |_, change| notice(change, ledger, ended, failure));
+                live.line(line, &mut |view, change| {
+                    tally.said(at, view, change);
+                    heard.change(vocabularies, view, change, seq);
+                });
+                durable.line(line, &mut |_, change| notice(change, ledger, tally, failure));
             }
             None => durable.line(line, &mut |view, change| {
-                notice(change, ledger, ended, failure);
+                notice(change, ledger, tally, failure);
+                tally.said(at, view, change);
                 heard.change(vocabularies, view, change, seq);
             }),
         }
@@ -169,14 +184,14 @@ impl Book {
             HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
             _ => {}
         }
-        let Self { durable, live, vocabularies, ledger, ended, failure, .. } = self;
+        let Self { durable, live, vocabularies, ledger, tally, failure, .. } = self;
         match live {
             Some(live) => {
                 live.host(event, &mut |view, change| heard.change(vocabularies, view, change, seq));
-                durable.host(event, &mut |_, change| notice(change, ledger, ended, failure));
+                durable.host(event, &mut |_, change| notice(change, ledger, tally, failure));
             }
             None => durable.host(event, &mut |view, change| {
-                notice(change, ledger, ended, failure);
+                notice(change, ledger, tally, failure);
                 heard.change(vocabularies, view, change, seq);
             }),
         }
@@ -186,8 +201,11 @@ impl Book {
         let durable = &self.durable;
         let live = self.live.get_or_insert_with(|| Box::new(durable.clone()));
         live.set_time(at);
-        let vocabularies = &mut self.vocabularies;
-        live.line(line, &mut |view, change| heard.change(vocabularies, view, change, None));
+        let (vocabularies, tally) = (&mut self.vocabularies, &mut self.tally);
+        live.line(line, &mut |view, change| {
+            tally.said(at, view, change);
+            heard.change(vocabularies, view, change, None);
+        });
     }
 
     fn note(&mut self, note: &Note) {
@@ -260,9 +278,9 @@ impl Book {
         self.failure.as_ref()
     }
 
-    /// Turns that have ended since this was last asked.
-    pub(crate) fn take_ended(&mut self) -> Vec<Turn> {
-        std::mem::take(&mut self.ended)
+    /// What was counted since this was last asked.
+    pub(crate) fn take_tally(&mut self) -> (Vec<Turn>, Vec<i64>) {
+        (std::mem::take(&mut self.tally.ended), std::mem::take(&mut self.tally.first_texts))
     }
 
     /// Tells what is being written at the moment, for somebody who has only seen the log.
@@ -310,33 +328,32 @@ impl Book {
         if self.failure.is_some() || has_failed { SessionStatus::Failed } else { SessionStatus::Idle }
     }
 
-    /// What has to be written down when no process can be left although the log knows of one.
+    /// What has to be written down when no process can be left although the log may know of one.
     pub(crate) fn closing(&self) -> Vec<Item> {
-        let view = self.durable.view();
-        let turn = is_at_work(&view.status) && view.status != Status::Background;
+        let status = &self.durable.view().status;
         let silent = self.ledger.handed_and_silent();
-        let is_over = !self.has_process && !turn && silent.is_empty();
-        let due = self.ledger.is_any_due();
-        if is_over && !due {
-            return Vec::new();
-        }
-        let mut items = Vec::new();
-        if !is_over {
-            let has_silent = !silent.is_empty();
-            items.extend(silent.into_iter().map(|message| Item::Host(HostEvent::MessageSent { message })));
+        let turn = is_at_work(status) && *status != Status::Background || !silent.is_empty();
+        let mut items: Vec<Item> = Vec::new();
+        items.extend(silent.into_iter().map(|message| Item::Host(HostEvent::MessageSent { message })));
+        if turn || *status == Status::Background {
             items.push(Item::Host(HostEvent::Interrupted));
             items.push(Item::Host(HostEvent::ProcessExited {
                 code: None,
                 signal: None,
                 stderr: "Weir was restarted, and the process with it.".to_owned(),
             }));
-            if turn || has_silent || due {
-                items.push(Item::Note(Note::Restarted { turn: turn || has_silent }));
-            }
-        } else {
-            items.push(Item::Note(Note::Restarted { turn: false }));
+        } else if self.has_process {
+            items.push(Item::Host(HostEvent::RecordingEnded));
+        }
+        if turn || self.ledger.is_any_due() {
+            items.push(Item::Note(Note::Restarted { turn }));
         }
         items
+    }
+
+    /// Whether something runs that an end of the host would cut off.
+    pub(crate) fn is_at_work(&self) -> bool {
+        is_at_work(&self.view().status) || self.ledger.is_any_in_flight()
     }
 
     /// What the main agent said in the turn that answers a message, and that turn.
@@ -352,7 +369,7 @@ fn is_at_work(status: &Status) -> bool {
 }
 
 /// What the rest of the host wants to know of a change.
-fn notice(change: &Change<'_>, ledger: &mut Ledger, ended: &mut Vec<Turn>, failure: &mut Option<Failure>) {
+fn notice(change: &Change<'_>, ledger: &mut Ledger, tally: &mut Tally, failure: &mut Option<Failure>) {
     match change {
         Change::EntryAdded(entry) | Change::EntryReplaced(entry) => {
             if let EntryBody::User(user) = &entry.body
@@ -365,9 +382,33 @@ fn notice(change: &Change<'_>, ledger: &mut Ledger, ended: &mut Vec<Turn>, failu
             if turn.state == TurnState::Succeeded {
                 *failure = None;
             }
-            ended.push(Turn::clone(turn));
+            // A turn can be corrected after its end.
+            if tally.newest_ended < Some(turn.id) {
+                tally.newest_ended = Some(turn.id);
+                tally.ended.push(Turn::clone(turn));
+            }
         }
         _ => {}
+    }
+}
+
+impl Tally {
+    /// Notes when the main agent first says something in a turn.
+    fn said(&mut self, at: i64, view: &View, change: &Change<'_>) {
+        let entry = match change {
+            Change::EntryAdded(entry) => Some(&**entry),
+            Change::TextAppended { entry, .. } => view.entry(*entry),
+            _ => None,
+        };
+        let Some(entry) = entry.filter(|entry| entry.turn > self.newest_said && entry.parent.is_none())
+        else {
+            return;
+        };
+        if matches!(&entry.body, EntryBody::Text(text) if !text.text.is_empty()) {
+            self.newest_said = entry.turn;
+            let began = entry.turn.and_then(|turn| view.turn(turn)?.started_at);
+            self.first_texts.extend(began.map(|began| at - began));
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Core {
     pub(crate) freed: Notify,
     is_shutting_down: AtomicBool,
     /// Keeps a second host out.
-    _lock: Option<Lock>,
+    lock: Mutex<Option<Lock>>,
 }
 
 impl Core {
@@ -44,7 +44,7 @@ impl Core {
             rooms: Mutex::default(),
             freed: Notify::new(),
             is_shutting_down: AtomicBool::new(false),
-            _lock: lock,
+            lock: Mutex::new(lock),
         }
     }
 
@@ -56,6 +56,13 @@ impl Core {
     pub(crate) fn shut_down(&self) {
         self.is_shutting_down.store(true, Ordering::Release);
         self.freed.notify_waiters();
+    }
+
+    /// Lets go of all sessions and of the folder. What still runs writes its log to the end.
+    pub(crate) fn close(&self) {
+        let rooms = std::mem::take(&mut *self.rooms());
+        drop(rooms);
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     pub(crate) fn is_shutting_down(&self) -> bool {
@@ -100,6 +107,30 @@ impl Core {
         let mut rooms = self.rooms();
         if is_of(&rooms, room) {
             rooms.remove(&room.id);
+        }
+    }
+}
+
+/// Ends everything when nobody holds the host any more.
+#[derive(Debug)]
+pub(crate) struct Keeper(pub(crate) Arc<Core>);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if self.0.is_shutting_down() {
+            return;
+        }
+        self.0.shut_down();
+        self.0.hub.close();
+        let core = Arc::clone(&self.0);
+        // Without a runtime there are no tasks and so no processes either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                core.pool.shut_down(std::time::Duration::ZERO).await;
+                core.close();
+            });
+        } else {
+            core.close();
         }
     }
 }

@@ -161,6 +161,6 @@ mod tests {
         assert_eq!(histogram.count, 5);
         assert_eq!(histogram.buckets.first(), Some(&(0.0001, 2)));
         assert_eq!(histogram.buckets.last(), Some(&(f64::INFINITY, 5)));
-        assert!(histogram.buckets.iter().any(|bucket| *bucket == (0.5, 4)));
+        assert!(histogram.buckets.contains(&(0.5, 4)));
     }
 }

@@ -111,7 +111,7 @@ impl Export {
     }
 }
 
-/// What [`Host::resume`] did.
+/// What [`crate::Host::resume`] did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ResumeReport {

@@ -9,13 +9,16 @@ use tokio::sync::{mpsc, oneshot};
 use weir_session::Observer;
 use weir_store::{Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, now};
 use weir_transcript::HostEvent;
-use weir_wire::{Body, Line, Message};
+use weir_wire::{Body, Line, Message, MessageId};
 
 use crate::error::HostError;
 use crate::item::{Item, Oversize, search_text};
 
 /// Previews are dropped while more than this waits to be shown: what they preview comes whole.
 const MOST_WAITING: usize = 64 << 20;
+
+/// So many messages are remembered as written. A process has one at a time, or a few that steer.
+const MOST_WRITTEN: usize = 64;
 
 /// Things that happened together.
 #[derive(Debug)]
@@ -45,7 +48,8 @@ pub(crate) struct Recorder {
     store: Arc<dyn Store>,
     conversation: ConversationId,
     /// Held while something is sent to the store and to whoever shows it, so that both get it in the same order.
-    batches: Mutex<mpsc::UnboundedSender<Batch>>,
+    /// None when the log has failed.
+    batches: Mutex<Option<mpsc::UnboundedSender<Batch>>>,
     waiting: AtomicUsize,
 }
 
@@ -56,7 +60,7 @@ impl Recorder {
     ) -> (Self, mpsc::UnboundedReceiver<Batch>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let recorder =
-            Self { store, conversation, batches: Mutex::new(sender), waiting: AtomicUsize::new(0) };
+            Self { store, conversation, batches: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) };
         (recorder, receiver)
     }
 
@@ -91,14 +95,20 @@ impl Recorder {
         done: Option<oneshot::Sender<Result<Done, HostError>>>,
     ) {
         let size = items.iter().map(Item::size).sum();
-        self.waiting.fetch_add(size, Ordering::Relaxed);
         // Nothing under the lock can panic half way.
         let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(batches) = &*batches else { return };
+        self.waiting.fetch_add(size, Ordering::Relaxed);
         let append = Append { events, update, ..Append::new(self.conversation.clone(), Vec::new()) };
         let reply =
             (!append.events.is_empty() || !append.update.is_empty()).then(|| self.store.append(append));
         // If nobody shows it any more, it is in the log all the same.
         let _ = batches.send(Batch { at, items, reply, done, sent: Instant::now(), size });
+    }
+
+    /// Nothing more goes into the log from here: it has failed, and somebody else may go on with it.
+    pub(crate) fn close(&self) {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// A batch was shown.
@@ -125,11 +135,23 @@ pub(crate) struct Scribe {
     recorder: Arc<Recorder>,
     items: Vec<Item>,
     events: Vec<NewEvent>,
+    /// Messages that were written last, the newest first.
+    written: Vec<MessageId>,
 }
 
 impl Scribe {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, items: Vec::new(), events: Vec::new() }
+        Self { recorder, items: Vec::new(), events: Vec::new(), written: Vec::new() }
+    }
+
+    /// Whether a message waits again, because the process ended before it could take it. When it waits for the first
+    /// time, the log has the message itself.
+    fn waits_again(&mut self, message: &MessageId) -> bool {
+        self.written
+            .iter()
+            .position(|written| written == message)
+            .map(|place| self.written.remove(place))
+            .is_some()
     }
 
     fn push(&mut self, item: Item, search_text: Option<String>) {
@@ -158,10 +180,15 @@ impl Observer for Scribe {
 
     fn host(&mut self, event: &HostEvent) {
         match event {
-            // The log has the message itself.
-            HostEvent::MessageQueued { .. } => {}
+            HostEvent::MessageQueued { message, .. } if !self.waits_again(message) => {}
             HostEvent::Stderr { text } => self.items.push(Item::Stderr(text.clone())),
-            _ => self.push(Item::Host(event.clone()), None),
+            _ => {
+                if let HostEvent::MessageSent { message } = event {
+                    self.written.truncate(MOST_WRITTEN);
+                    self.written.insert(0, message.clone());
+                }
+                self.push(Item::Host(event.clone()), None);
+            }
         }
     }
 

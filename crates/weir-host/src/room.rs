@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use weir_session::Pooled;
 use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, Cursor, now};
+use weir_transcript::Oddities;
 
 use crate::book::Book;
 use crate::core::{Core, Lease};
@@ -18,6 +19,7 @@ use crate::facts;
 use crate::frame::Frame;
 use crate::heard::{Heard, Watched};
 use crate::info::SessionInfo;
+use crate::ledger::Record;
 use crate::load;
 use crate::metrics::count;
 use crate::recorder::{Batch, Done, Recorder};
@@ -45,6 +47,8 @@ pub(crate) struct State {
     /// What the store knows, as last told to it.
     pub(crate) row: Conversation,
     pub(crate) kept: KeptSettings,
+    /// The same as last told to the store.
+    pub(crate) stored: KeptSettings,
     /// The process, or what is left of it.
     pub(crate) session: Option<Pooled>,
     /// Whether the settings have changed since that was made.
@@ -83,7 +87,7 @@ impl Room {
                 book.apply(at, Some(placed.seq), item, &mut heard);
             }
         }
-        book.take_ended();
+        book.take_tally();
         let (recorder, batches) = Recorder::new(Arc::clone(&core.options.store), id.clone());
         let kept = crate::info::kept(&row);
         let mut state = State {
@@ -91,6 +95,7 @@ impl Room {
             book,
             info: Arc::new(SessionInfo::of(&row)),
             row,
+            stored: kept.clone(),
             kept,
             session: None,
             is_stale: false,
@@ -99,10 +104,11 @@ impl Room {
             viewers: Vec::new(),
             failed: None,
         };
-        if let Some(update) = facts::update(&mut state) {
+        state.info = Arc::new(facts::info(&state));
+        let info = Arc::clone(&state.info);
+        if let Some(update) = facts::update(&mut state, &info) {
             core.options.store.update(id.clone(), update).await?;
         }
-        state.info = Arc::new(facts::info(&state));
         let room = Arc::new(Self {
             id,
             core,
@@ -190,7 +196,7 @@ impl Room {
 
     /// The snapshot for those who watch the view.
     pub(crate) fn snapshot(&self, state: &State) -> Frame {
-        let messages: Vec<_> = state.book.ledger.queued().map(|record| record.info()).collect();
+        let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
         let seq = state.book.newest();
         let cursor = Cursor { epoch: self.core.options.store.epoch().to_owned(), seq };
         let data = json!({
@@ -211,16 +217,17 @@ impl Room {
     }
 
     /// Takes what the store has taken. Tells whether the session may be let go of.
-    fn show(&self, batch: &mut Batch, placed: Option<weir_store::Appended>) {
+    fn show(&self, batch: &mut Batch, placed: Option<&weir_store::Appended>) {
         let mut state = self.lock();
         let mut watched = Watched::default();
         for viewer in &state.viewers {
             watched.add(viewer.format);
         }
         let mut heard = Heard::new(watched);
-        let mut places = placed.iter().flat_map(|appended| &appended.placed);
+        let mut places = placed.into_iter().flat_map(|appended| &appended.placed);
         let mut done = Done { seq: state.book.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
+        let before = state.book.history().view().oddities;
         for (number, item) in batch.items.iter().enumerate() {
             let place = if item.is_logged() { places.next() } else { None };
             if let Some(place) = place.filter(|_| number == 0) {
@@ -243,13 +250,37 @@ impl Room {
             counters.appends.record(batch.sent.elapsed().as_secs_f64());
         }
         state.row.updated_at = state.row.updated_at.max(batch.at);
-        facts::count_turns(&state.book.take_ended(), counters);
+        let (ended, first_texts) = state.book.take_tally();
+        facts::count_turns(&ended, counters);
+        first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
+        let odd = state.book.history().view().oddities;
+        let malformed = |odd: Oddities| odd.mismatches + odd.not_json + odd.oversize;
+        count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
+        count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
         self.offer(&mut state, heard);
-        self.tell_facts(&mut state);
+        if events > 0 || placed.is_some() {
+            // Previews change nothing about a session.
+            self.tell_facts(&mut state);
+        }
         drop(state);
         if let Some(sender) = batch.done.take() {
             // Whoever asked may have gone.
             let _ = sender.send(Ok(done));
+        }
+    }
+
+    /// Refuses what another program has written in between: the book would not know of it.
+    fn in_order(
+        &self,
+        placed: Option<weir_store::Appended>,
+    ) -> Result<Option<weir_store::Appended>, HostError> {
+        let newest = self.lock().book.newest();
+        let first = placed.iter().flat_map(|appended| &appended.placed).find(|place| place.new);
+        match first {
+            Some(place) if place.seq != newest + 1 => {
+                Err(weir_store::StoreError::Moved { expected: newest, newest: place.seq }.into())
+            }
+            _ => Ok(placed),
         }
     }
 
@@ -290,11 +321,11 @@ impl Room {
 
     /// Tells the store, the viewers and those who watch all sessions what is new about this one.
     fn tell_facts(&self, state: &mut State) {
-        if let Some(update) = facts::update(state) {
+        let info = facts::info(state);
+        if let Some(update) = facts::update(state, &info) {
             // A write that was sent is done without anybody waiting for it. If it fails, so does the next event.
             drop(self.core.options.store.update(self.id.clone(), update));
         }
-        let info = facts::info(state);
         if !facts::is_same(&info, &state.info) {
             state.info = Arc::new(info);
             self.core.hub.tell(&state.info);
@@ -304,7 +335,7 @@ impl Room {
         let revision = state.book.ledger.revision();
         if revision != state.told_messages {
             state.told_messages = revision;
-            let messages: Vec<_> = state.book.ledger.queued().map(|record| record.info()).collect();
+            let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
             let frame = Frame::json("messages", None, &json!({"messages": messages}));
             self.offer_frames(state, Format::View, &[frame]);
         }
@@ -320,6 +351,7 @@ impl Room {
             state.failed = Some(error.clone());
             state.session.take()
         };
+        self.recorder.close();
         self.say_bye(Bye::Failed);
         self.core.forget(self);
         self.changed();
@@ -344,16 +376,15 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
             None => Ok(None),
         };
         let Some(room) = room.upgrade() else { return };
-        match reply {
+        match reply.map_err(HostError::from).and_then(|placed| room.in_order(placed)) {
             Ok(placed) => {
-                room.show(&mut batch, placed);
+                room.show(&mut batch, placed.as_ref());
                 room.recorder.shown(&batch);
                 room.changed();
                 // Also lets go of the session, if that was the last thing to do.
                 Lease::of(&room).kick();
             }
             Err(error) => {
-                let error = HostError::from(error);
                 room.fail(&error);
                 if let Some(sender) = batch.done.take() {
                     let _ = sender.send(Err(error));

@@ -10,9 +10,6 @@ use std::task::{Context, Poll, ready};
 use crate::log::LogWriter;
 use crate::stream::Sink;
 
-/// A queue that grew beyond this is given back once it is empty.
-const KEPT: usize = 1 << 10;
-
 /// Lines to the CLI.
 #[derive(Debug)]
 pub struct Input {
@@ -22,13 +19,15 @@ pub struct Input {
     written: usize,
     /// How much of the queue is in the raw log.
     logged: usize,
+    /// How many bytes went before what is in the queue.
+    before: u64,
     closing: bool,
     log: LogWriter,
 }
 
 impl Input {
     pub(crate) fn new(sink: Sink, log: LogWriter) -> Self {
-        Self { sink: Some(sink), queue: Vec::new(), written: 0, logged: 0, closing: false, log }
+        Self { sink: Some(sink), queue: Vec::new(), written: 0, logged: 0, before: 0, closing: false, log }
     }
 
     /// Queues a line; the line feed is added. A line feed inside would make two lines of it and is the caller's
@@ -82,11 +81,7 @@ impl Input {
                 }
             }
         }
-        self.queue.clear();
-        (self.written, self.logged) = (0, 0);
-        if self.queue.capacity() > KEPT {
-            self.queue = Vec::new();
-        }
+        self.forget_queue();
         if self.closing && self.sink.take().is_some() {
             return Poll::Ready(self.log.finish());
         }
@@ -106,10 +101,26 @@ impl Input {
     /// Closes the stream at once and forgets what was not written.
     pub fn abandon(&mut self) {
         self.closing = true;
-        self.queue = Vec::new();
-        (self.written, self.logged) = (0, 0);
+        self.forget_queue();
         self.sink = None;
         let _ = self.log.finish();
+    }
+
+    fn forget_queue(&mut self) {
+        self.before += self.written as u64;
+        // Little is written and seldom: one that waits holds no buffer.
+        self.queue = Vec::new();
+        (self.written, self.logged) = (0, 0);
+    }
+
+    /// Where the next line begins, counted in bytes from the first.
+    pub fn position(&self) -> u64 {
+        self.before + self.queue.len() as u64
+    }
+
+    /// How many bytes the stream took. The CLI can have seen nothing of a line that begins here or later.
+    pub fn written(&self) -> u64 {
+        self.before + self.written as u64
     }
 
     /// How many queued bytes were not written yet.

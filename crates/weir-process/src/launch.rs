@@ -96,6 +96,12 @@ pub enum SpawnError {
         /// What was looked for.
         program: PathBuf,
     },
+    /// There is no such command.
+    #[error("there is no command {}; is it installed, and in PATH?", program.display())]
+    NoSuchCommand {
+        /// What was looked for.
+        program: PathBuf,
+    },
     /// It is there but cannot be run.
     #[error("{} cannot be run: {source}; is it executable, and is the interpreter in its first line installed?", program.display())]
     NotExecutable {
@@ -192,7 +198,7 @@ impl Launch {
         let child = ChildLife::new(child, id, group, tree, record);
         let streams =
             streams.map_err(|source| SpawnError::System { program: self.program.clone(), source })?;
-        let shared = stderr::Shared::new(streams.stderr, self.secrets.clone(), logs.stderr);
+        let shared = stderr::Shared::new(streams.stderr, &self.secrets, logs.stderr);
         Ok(Process {
             handle: Handle::child(child, Arc::clone(&shared)),
             output: Output::new(streams.output, self.line_limit, logs.output),

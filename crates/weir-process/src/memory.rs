@@ -43,9 +43,8 @@ pub fn memory() -> (Process, Peer) {
 pub fn memory_with(line_limit: usize) -> (Process, Peer) {
     let (ours_out, theirs_out) = tokio::io::duplex(CAPACITY);
     let (ours_in, theirs_in) = tokio::io::duplex(CAPACITY);
-    let secrets = Secrets::new();
     let logs = log::none();
-    let shared = stderr::Shared::new(None, secrets, logs.stderr);
+    let shared = stderr::Shared::new(None, &Secrets::new(), logs.stderr);
     let (exit_sender, exit) = watch::channel(None);
     let (signal_sender, signals) = mpsc::unbounded_channel();
     let process = Process {

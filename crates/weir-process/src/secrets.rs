@@ -27,13 +27,13 @@ pub enum SecretError {
 ///
 /// Each value is replaced by `[weir: masked NAME]`, as it is and in its JSON-escaped forms. Nothing else is
 /// changed. Cheap to clone.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Secrets {
     entries: Arc<Vec<Entry>>,
 }
 
 /// One value, ready for the search.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     /// The value as it is and escaped, without repetitions.

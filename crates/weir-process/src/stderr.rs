@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::log::LogWriter;
+use crate::log::{LogWriter, Masker};
 use crate::secrets::Secrets;
 
 #[cfg(unix)]
@@ -38,24 +38,26 @@ pub struct StderrText {
 pub(crate) struct Shared {
     state: Mutex<State>,
     changed: Notify,
-    secrets: Secrets,
     /// Kept here so that what is in the pipe can be read without waiting for the task.
     pipe: Option<platform::ErrorPipe>,
 }
 
 #[derive(Debug)]
 struct State {
+    /// What came last, with secrets masked: a piece of it may be cut anywhere, also where a secret was.
     tail: VecDeque<u8>,
-    /// How many bytes came so far.
+    masker: Option<Box<Masker>>,
+    /// How many bytes went into the tail so far.
     total: u64,
     ended: bool,
     log: LogWriter,
 }
 
 impl Shared {
-    pub(crate) fn new(pipe: Option<platform::ErrorPipe>, secrets: Secrets, log: LogWriter) -> Arc<Self> {
-        let state = State { tail: VecDeque::new(), total: 0, ended: false, log };
-        Arc::new(Self { state: Mutex::new(state), changed: Notify::new(), secrets, pipe })
+    pub(crate) fn new(pipe: Option<platform::ErrorPipe>, secrets: &Secrets, log: LogWriter) -> Arc<Self> {
+        let masker = (!secrets.is_empty()).then(|| Box::new(Masker::new(secrets)));
+        let state = State { tail: VecDeque::new(), masker, total: 0, ended: false, log };
+        Arc::new(Self { state: Mutex::new(state), changed: Notify::new(), pipe })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -133,11 +135,11 @@ impl Shared {
         let (front, back) = state.tail.as_slices();
         let bytes = [front, back].concat();
         drop(state);
-        self.secrets.mask(&String::from_utf8_lossy(&bytes)).into_owned()
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// What came after the first `seen` bytes, if a whole line did.
-    fn text_after(&self, seen: &mut u64) -> Next {
+    /// What came after the first `seen` bytes, if a whole line did, or if there is no more to wait for.
+    fn text_after(&self, seen: &mut u64, is_last: bool) -> Next {
         let mut guard = self.lock();
         let state = &mut *guard;
         let kept_from = state.total - state.tail.len() as u64;
@@ -145,7 +147,7 @@ impl Shared {
         let skip = usize::try_from(from - kept_from).unwrap_or(usize::MAX);
         let fresh: &[u8] = state.tail.make_contiguous().get(skip..).unwrap_or_default();
         let length = match memchr::memrchr(b'\n', fresh) {
-            _ if state.ended || fresh.len() >= TAIL => fresh.len(),
+            _ if state.ended || is_last || fresh.len() >= TAIL => fresh.len(),
             Some(line_feed) => line_feed + 1,
             None if fresh.len() >= LONGEST_LINE => fresh.len(),
             None => 0,
@@ -154,7 +156,7 @@ impl Shared {
         if fresh.is_empty() {
             return if state.ended { Next::Ended } else { Next::Nothing };
         }
-        let text = self.secrets.mask(&String::from_utf8_lossy(fresh)).into_owned();
+        let text = String::from_utf8_lossy(fresh).into_owned();
         let skipped = from - *seen;
         *seen = from + length as u64;
         Next::Text(StderrText { text, skipped })
@@ -171,6 +173,13 @@ impl State {
     fn push(&mut self, bytes: &[u8]) {
         // A failure is reported by `Output::take_log_error`, and stops a run that requires the log there.
         let _ = self.log.write(bytes);
+        let Some(masker) = &mut self.masker else { return self.keep(bytes) };
+        let mut masked = Vec::with_capacity(bytes.len());
+        masker.push(bytes, &mut masked);
+        self.keep(&masked);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let bytes = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default();
         let surplus = (self.tail.len() + bytes.len()).saturating_sub(TAIL);
@@ -180,7 +189,17 @@ impl State {
 
     fn end(&mut self) {
         self.ended = true;
+        self.release();
         let _ = self.log.finish();
+    }
+
+    /// What could have been the beginning of a secret was none.
+    fn release(&mut self) {
+        if let Some(masker) = &mut self.masker {
+            let mut held = Vec::new();
+            masker.finish(&mut held);
+            self.keep(&held);
+        }
     }
 }
 
@@ -201,10 +220,89 @@ impl Stderr {
     /// The next lines, or `None` at the end. Cancel safe.
     pub async fn next(&mut self) -> Option<StderrText> {
         loop {
-            match self.shared.text_after(&mut self.seen) {
+            match self.shared.text_after(&mut self.seen, false) {
                 Next::Text(text) => return Some(text),
                 Next::Ended => return None,
                 Next::Nothing => self.shared.changed.notified().await,
+            }
+        }
+    }
+
+    /// Everything that was written and not handed out yet, without waiting, also half a line. For when the process
+    /// has ended: somebody who does not concern us may hold the stream open.
+    pub fn rest(&mut self) -> Option<StderrText> {
+        self.shared.read_available();
+        self.shared.lock().release();
+        match self.shared.text_after(&mut self.seen, true) {
+            Next::Text(text) => Some(text),
+            Next::Nothing | Next::Ended => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "hunter22-hunter22";
+
+    fn masking() -> (Arc<Shared>, Stderr) {
+        let mut secrets = Secrets::new();
+        secrets.insert("KEY", SECRET).unwrap();
+        let shared = Shared::new(None, &secrets, crate::log::none().stderr);
+        (Arc::clone(&shared), Stderr::new(shared))
+    }
+
+    async fn everything(mut stderr: Stderr) -> String {
+        let mut text = String::new();
+        while let Some(piece) = stderr.next().await {
+            text.push_str(&piece.text);
+        }
+        text
+    }
+
+    #[tokio::test]
+    async fn a_secret_at_the_edge_of_a_piece_is_masked() {
+        for cut in 1..SECRET.len() {
+            let (shared, mut stderr) = masking();
+            let before = "x".repeat(LONGEST_LINE - cut);
+            shared.push(format!("{before}{}", &SECRET[..cut]).as_bytes());
+            // What could be the beginning of a secret is not handed out, however long the line is.
+            let early = stderr.rest_without_release();
+            shared.push(format!("{}\n", &SECRET[cut..]).as_bytes());
+            shared.end();
+            let text = early.unwrap_or_default() + &everything(stderr).await;
+            assert_eq!(text, format!("{before}[weir: masked KEY]\n"), "cut at {cut}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_secret_at_the_edge_of_what_is_kept_is_masked() {
+        for cut in 1..SECRET.len() {
+            let (shared, stderr) = masking();
+            shared.push(SECRET.as_bytes());
+            shared.push("x".repeat(TAIL - cut).as_bytes());
+            shared.end();
+            let kept = shared.tail();
+            assert!(!kept.contains(&SECRET[SECRET.len() - 4..]), "cut at {cut}: {}", &kept[..30]);
+            assert!(!everything(stderr).await.contains("ter22"), "cut at {cut}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_rest_is_there_without_a_line_feed_and_without_an_end() {
+        let (shared, mut stderr) = masking();
+        shared.push(b"one\nhalf a hunter");
+        assert_eq!(stderr.next().await.unwrap().text, "one\n");
+        assert_eq!(stderr.rest().unwrap().text, "half a hunter");
+        assert_eq!(stderr.rest(), None);
+    }
+
+    impl Stderr {
+        fn rest_without_release(&mut self) -> Option<String> {
+            match self.shared.text_after(&mut self.seen, true) {
+                Next::Text(text) => Some(text.text),
+                Next::Nothing | Next::Ended => None,
             }
         }
     }

@@ -90,7 +90,9 @@ fn conversation(
                 args.flag("--fork-session");
             }
         }
-        (None, _) if options.conversation == Conversation::Continue => args.flag("--continue"),
+        (None, _) if options.conversation == Conversation::Continue && !spawn.afresh => {
+            args.flag("--continue");
+        }
         (None, Some(id)) if (args.supports)("--session-id") => args.value("--session-id", id.as_str()),
         (None, _) => {}
     }
@@ -130,5 +132,44 @@ impl Arguments<'_> {
         if !values.is_empty() {
             self.value(name, values.join(","));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The names of the flags that options lead to.
+    fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&SessionId>) -> BTreeSet<String> {
+        let list = arguments(options, spawn, new_id, &|_| true);
+        let names = list.iter().map(|argument| argument.to_string_lossy().into_owned());
+        names.map(|name| name.split('=').next().unwrap_or_default().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_list_of_flags_is_what_is_passed() {
+        let mut options = SessionOptions::new()
+            .model("a")
+            .system_prompt("b")
+            .append_system_prompt("c")
+            .permission_mode("d")
+            .allowed_tools(["e"])
+            .disallowed_tools(["f"])
+            .max_cost_usd(1.0)
+            .handler(crate::DenyAll);
+        options.fallback_model = Some("g".into());
+        options.add_dirs = vec!["/".into()];
+        options.max_turns = Some(1);
+        options.persistence = false;
+        options.subagent_text = true;
+        let id = SessionId::new("h");
+        let resumed = Spawn { resume: Some(id.clone()), fork: true, afresh: false };
+        let new = Spawn { resume: None, fork: false, afresh: false };
+        let mut passed = flags(&options, &resumed, None);
+        passed.extend(flags(&options, &new, Some(&id)));
+        options.conversation = Conversation::Continue;
+        passed.extend(flags(&options, &new, None));
+        assert_eq!(passed, FLAGS.iter().map(|flag| (*flag).to_owned()).collect());
     }
 }

@@ -26,6 +26,9 @@ pub enum SessionError {
         /// What it had said in the turn until then, if anything.
         text: Option<String>,
     },
+    /// The raw log, which is required, could not be written, so the CLI was ended.
+    #[error("the claude CLI was stopped, because the raw log is required: {0}")]
+    Log(#[source] Arc<weir_process::LogError>),
     /// Nothing happened for too long.
     #[error("{}{}", timed_out(*phase, *after), tail(stderr))]
     TimedOut {

@@ -2,15 +2,21 @@
 //!
 //! [`Session`] is what programs use. Behind it is [`machine::Machine`], which decides everything and does
 //! nothing, and a driver that does everything and decides nothing.
+//!
+//! With the feature `mcp`, a session can have MCP servers that live in our own process: `SessionOptions::mcp_server`.
 
 mod arguments;
 mod ask;
+mod calls;
 mod driver;
 mod edits;
 mod error;
 mod feed;
+mod fingerprint;
 mod handler;
 pub mod machine;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod observer;
 mod options;
 mod pool;
@@ -26,10 +32,13 @@ pub use driver::Facts;
 pub use edits::AcceptEdits;
 pub use error::{SessionError, StartError};
 pub use feed::{Batch, Update, Updates};
+pub use fingerprint::Fingerprint;
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::Observer;
 pub use options::{Conversation, SessionOptions};
-pub use pool::{Fingerprint, Pool, PoolError, PoolOptions, Pooled, Reservation};
+pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
 pub use query::{Query, query};
+#[cfg(feature = "mcp")]
+pub use rmcp;
 pub use session::{Message, Sent, Session};

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets, StopOptions, Transport};
 use weir_transcript::{Fold, FoldOptions};
-use weir_wire::{HookRegistration, SessionId};
+use weir_wire::{HookRegistration, InitializeRequest, SessionId};
 
 use crate::handler::Handler;
-use crate::machine::Limits;
+use crate::machine::{Limits, MachineSettings};
 use crate::observer::Observer;
-use crate::session::Session;
 
 /// What a session is started with.
 ///
@@ -54,7 +53,8 @@ pub struct SessionOptions {
     pub max_turns: Option<u32>,
     /// What the conversation may cost, in dollars.
     pub max_cost_usd: Option<f64>,
-    /// Whether the CLI keeps the conversation on disk.
+    /// Whether the CLI keeps the conversation on disk. If it does not, what was said is gone with its process: the
+    /// next one starts over, and the view says that the conversation was forked.
     pub persistence: bool,
     /// Whether text is wanted while it is written.
     pub partial_messages: bool,
@@ -64,6 +64,9 @@ pub struct SessionOptions {
     pub hooks: Vec<HookRegistration>,
     /// MCP servers that the handler plays.
     pub mcp_servers: Vec<String>,
+    /// What starts the MCP servers that live in our own process.
+    #[cfg(feature = "mcp")]
+    pub(crate) served: Vec<(String, crate::mcp::Factory)>,
     /// Arguments that come before all others, where the program is not the CLI itself but knows how to be one.
     pub leading_args: Vec<OsString>,
     /// More arguments for the CLI, after ours.
@@ -88,6 +91,9 @@ pub struct SessionOptions {
     pub observer: Option<Box<dyn Observer>>,
     /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
     pub keep_process: bool,
+    /// Whether the CLI is asked if it is ready. Off for one that is too old to answer: it is taken for ready when it
+    /// runs, and there are no hooks and no MCP servers of ours.
+    pub handshake: bool,
     /// How long things may take.
     pub limits: Limits,
     /// How patient we are with a process that should end.
@@ -99,8 +105,6 @@ pub struct SessionOptions {
     /// written stays queued in the view until it is sent again under its id. Where `conversation` does not name a
     /// session, it goes on with the one of the history.
     pub history: Option<Box<Fold>>,
-    /// The session whose process must be gone before one of ours is started.
-    pub(crate) predecessor: Option<Session>,
 }
 
 /// Which conversation to have.
@@ -142,6 +146,8 @@ impl Default for SessionOptions {
             subagent_text: false,
             hooks: Vec::new(),
             mcp_servers: Vec::new(),
+            #[cfg(feature = "mcp")]
+            served: Vec::new(),
             leading_args: Vec::new(),
             extra_args: Vec::new(),
             environment: Environment::inherit(),
@@ -154,11 +160,11 @@ impl Default for SessionOptions {
             handler: None,
             observer: None,
             keep_process: true,
+            handshake: true,
             limits: Limits::default(),
             stop: StopOptions::default(),
             fold: FoldOptions { keep_entries: Some(512), ..FoldOptions::default() },
             history: None,
-            predecessor: None,
         }
     }
 }
@@ -240,6 +246,33 @@ impl SessionOptions {
         self
     }
 
+    /// Gives the model the tools of an MCP server that lives in our own process. The model knows them as
+    /// `mcp__NAME__TOOL`; like any other tool they need a permission, for example by
+    /// `.allowed_tools(["mcp__NAME"])`.
+    ///
+    /// `make` makes the server anew for every process of the CLI, so a server has one client and need not tell
+    /// clients apart. What is to outlive a process belongs into something that `make` clones. The server ends with
+    /// the session.
+    ///
+    /// Calls run in tasks of their own. One that panics becomes an error that the model sees; one that the CLI takes
+    /// back is told so by the token in its context. What the server sends by itself (progress, log messages, changes
+    /// of its lists, requests) reaches the CLI.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_server<S: rmcp::ServerHandler>(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn() -> S + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        self.served.retain(|(known, _)| *known != name);
+        if !self.mcp_servers.contains(&name) {
+            self.mcp_servers.push(name.clone());
+        }
+        self.served.push((name, crate::mcp::factory(make)));
+        self
+    }
+
     /// Lets this observer see everything.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer) -> Self {
@@ -259,6 +292,32 @@ impl SessionOptions {
     pub fn process_per_message(mut self) -> Self {
         self.keep_process = false;
         self
+    }
+}
+
+impl SessionOptions {
+    /// What the machine has to know of them.
+    pub(crate) fn machine_settings(&self) -> MachineSettings {
+        let (resume, fork) = match &self.conversation {
+            Conversation::Resume(id) => (Some(id.clone()), false),
+            Conversation::Fork(id) => (Some(id.clone()), true),
+            _ => (None, false),
+        };
+        let initialize = InitializeRequest {
+            hooks: self.hooks.clone(),
+            sdk_mcp_servers: self.mcp_servers.clone(),
+            extra: serde_json::Map::new(),
+        };
+        MachineSettings {
+            resume,
+            fork,
+            initialize: self.handshake.then_some(initialize),
+            keep_process: self.keep_process,
+            persistence: self.persistence,
+            limits: self.limits.clone(),
+            max_cost_usd: self.max_cost_usd,
+            fold: self.fold.clone(),
+        }
     }
 }
 

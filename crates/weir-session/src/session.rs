@@ -7,22 +7,17 @@ use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 use weir_process::Process;
 use weir_transcript::View;
-use weir_wire::{
-    HostRequest, InitializeRequest, MessageId, OutgoingContent, OutgoingMessage, RequestId, TaskId,
-};
+use weir_wire::{HostRequest, MessageId, OutgoingContent, OutgoingMessage, RequestId, TaskId};
 
 use crate::ask::Decision;
-use crate::driver::{Call, Driver, Facts, Launcher};
+use crate::calls::{Caller, channel};
+use crate::driver::{Call, Driver, Facts, Launcher, OurSide};
 use crate::error::SessionError;
 use crate::feed::Updates;
-use crate::handler::Handler;
-use crate::machine::{Command, Machine, MachineSettings, Now, Reply, SendMode, Ticket, TurnEnd};
-use crate::observer::Observer;
-use crate::options::{Conversation, SessionOptions};
+use crate::fingerprint::Fingerprint;
+use crate::machine::{Command, Machine, Now, Reply, SendMode, Ticket, TurnEnd};
+use crate::options::SessionOptions;
 use crate::status::Glance;
-
-/// Calls that may wait for the driver.
-const WAITING_CALLS: usize = 32;
 
 /// A conversation with the CLI.
 ///
@@ -44,8 +39,7 @@ const WAITING_CALLS: usize = 32;
 /// ```
 #[derive(Clone)]
 pub struct Session {
-    calls: mpsc::Sender<Box<Call>>,
-    glance: Arc<Glance>,
+    calls: Caller,
 }
 
 /// A message that was accepted, and where its answer will come.
@@ -76,36 +70,25 @@ impl Session {
     ///
     /// Must be called in a tokio runtime with IO and time enabled.
     pub fn new(mut options: SessionOptions) -> Self {
-        let machine = machine(&mut options);
-        let (handler, observer) = (options.handler.clone(), options.observer.take());
-        let launcher = Launcher::new(options);
-        Self::spawn(machine, launcher, handler, observer)
+        let (machine, side) = (machine(&mut options), OurSide::take(&mut options));
+        Self::spawn(machine, Launcher::new(options), side)
     }
 
     /// A conversation with processes that somebody else provides, such as those of [`weir_process::memory`].
     /// Each time that a process is needed, the next one is taken.
     pub fn over(mut options: SessionOptions, processes: mpsc::UnboundedReceiver<Process>) -> Self {
-        let machine = machine(&mut options);
-        let (handler, observer) = (options.handler.clone(), options.observer.take());
-        let launcher = Launcher::provided(processes, options.stop);
-        Self::spawn(machine, launcher, handler, observer)
+        let (machine, side) = (machine(&mut options), OurSide::take(&mut options));
+        Self::spawn(machine, Launcher::provided(processes, options), side)
     }
 
-    fn spawn(
-        machine: Machine,
-        launcher: Launcher,
-        handler: Option<Arc<dyn Handler>>,
-        observer: Option<Box<dyn Observer>>,
-    ) -> Self {
-        let (sender, calls) = mpsc::channel(WAITING_CALLS);
-        let glance = Arc::new(Glance::default());
-        let driver = Box::new(Driver::new(machine, launcher, calls, handler, observer, Arc::clone(&glance)));
-        tokio::spawn(driver.run());
-        Self { calls: sender, glance }
+    fn spawn(machine: Machine, launcher: Launcher, side: OurSide) -> Self {
+        let (caller, calls) = channel();
+        tokio::spawn(Box::new(Driver::new(machine, launcher, calls, side)).run());
+        Self { calls: caller }
     }
 
     pub(crate) fn glance(&self) -> &Glance {
-        &self.glance
+        self.calls.glance()
     }
 
     /// Whether it has been stopped.
@@ -113,10 +96,19 @@ impl Session {
         self.calls.is_closed()
     }
 
-    /// Lets somebody else decide and watch from now on.
-    pub(crate) fn adopt(&self, handler: Option<Arc<dyn Handler>>, observer: Option<Box<dyn Observer>>) {
-        // Nobody has used the session yet, so there is room.
-        let _ = self.calls.try_send(Box::new(Call::Adopt(handler, observer)));
+    /// Goes on with other options.
+    ///
+    /// Which conversation it is does not change; `conversation` and `history` do not count. Limits and the handler
+    /// count at once, and so does an observer, if one is given. Where the process would have to be started in
+    /// another way, it is replaced once nothing runs, in the background either; messages that wait go to the new
+    /// one, which has the same history.
+    pub fn reconfigure(&self, options: SessionOptions) {
+        self.reconfigure_as(options, None);
+    }
+
+    pub(crate) fn reconfigure_as(&self, options: SessionOptions, fingerprint: Option<Fingerprint>) {
+        // One that is over has no use for options.
+        let _ = self.call(Call::Reconfigure(Box::new(options), fingerprint));
     }
 
     /// Starts the process now and waits until it is ready.
@@ -147,7 +139,7 @@ impl Session {
         let (reply, accepted) = oneshot::channel();
         let (waiter, answer) = oneshot::channel();
         let command = move |ticket| Command::Send { ticket, message: Box::new(message), mode };
-        self.call(Call::Send(Box::new(command), reply, id.clone(), waiter)).await?;
+        self.call(Call::Send(Box::new(command), reply, id.clone(), waiter))?;
         accepted.await.unwrap_or(Err(SessionError::Stopped))?;
         Ok(Sent { id, answer, known: None })
     }
@@ -224,21 +216,21 @@ impl Session {
     /// The conversation as it stands.
     pub async fn view(&self) -> Result<Box<View>, SessionError> {
         let (reply, view) = oneshot::channel();
-        self.call(Call::View(reply)).await?;
+        self.call(Call::View(reply))?;
         view.await.map_err(|_| SessionError::Stopped)
     }
 
     /// Follows the conversation from here on.
     pub async fn follow(&self) -> Result<Updates, SessionError> {
         let (reply, updates) = oneshot::channel();
-        self.call(Call::Follow(reply)).await?;
+        self.call(Call::Follow(reply))?;
         updates.await.map_err(|_| SessionError::Stopped)
     }
 
     /// What is known of the process.
     pub async fn facts(&self) -> Result<Facts, SessionError> {
         let (reply, facts) = oneshot::channel();
-        self.call(Call::Facts(reply)).await?;
+        self.call(Call::Facts(reply))?;
         facts.await.map_err(|_| SessionError::Stopped)
     }
 
@@ -250,6 +242,13 @@ impl Session {
     /// Ends the process when its turn has ended. The next message starts another one.
     pub async fn close(&self) -> Result<(), SessionError> {
         self.command(|ticket| Command::Close { ticket }).await.map(drop)
+    }
+
+    /// The same, unless there is something to do: a start, a message, a turn, something in the background. Says
+    /// whether it was closed.
+    pub async fn close_if_idle(&self) -> Result<bool, SessionError> {
+        let reply = self.command(|ticket| Command::CloseIfIdle { ticket }).await?;
+        Ok(reply != Reply::Busy)
     }
 
     /// Ends everything. When this returns, no process is left.
@@ -264,12 +263,12 @@ impl Session {
         command: impl FnOnce(Ticket) -> Command + Send + 'static,
     ) -> Result<Reply, SessionError> {
         let (reply, answer) = oneshot::channel();
-        self.call(Call::Command(Box::new(command), reply)).await?;
+        self.call(Call::Command(Box::new(command), reply))?;
         answer.await.unwrap_or(Err(SessionError::Stopped))
     }
 
-    async fn call(&self, call: Call) -> Result<(), SessionError> {
-        self.calls.send(Box::new(call)).await.map_err(|_| SessionError::Stopped)
+    fn call(&self, call: Call) -> Result<(), SessionError> {
+        if self.calls.send(call) { Ok(()) } else { Err(SessionError::Stopped) }
     }
 }
 
@@ -308,31 +307,9 @@ impl From<OutgoingContent> for Message {
 
 fn machine(options: &mut SessionOptions) -> Machine {
     let now = Now { instant: tokio::time::Instant::now().into_std(), unix_ms: 0 };
-    let settings = settings(options);
+    let settings = options.machine_settings();
     match options.history.take() {
         Some(history) => Machine::with_history(settings, *history, now),
         None => Machine::new(settings, now),
-    }
-}
-
-fn settings(options: &SessionOptions) -> MachineSettings {
-    let (resume, fork) = match &options.conversation {
-        Conversation::Resume(id) => (Some(id.clone()), false),
-        Conversation::Fork(id) => (Some(id.clone()), true),
-        _ => (None, false),
-    };
-    let initialize = InitializeRequest {
-        hooks: options.hooks.clone(),
-        sdk_mcp_servers: options.mcp_servers.clone(),
-        extra: serde_json::Map::new(),
-    };
-    MachineSettings {
-        resume,
-        fork,
-        initialize: Some(initialize),
-        keep_process: options.keep_process,
-        limits: options.limits.clone(),
-        max_cost_usd: options.max_cost_usd,
-        fold: options.fold.clone(),
     }
 }

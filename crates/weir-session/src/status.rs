@@ -24,6 +24,11 @@ impl Glance {
         self.has_process.store(has_process, Ordering::Release);
     }
 
+    /// There is nothing to see any more.
+    pub(crate) fn clear(&self) {
+        self.set(false, false, None);
+    }
+
     pub(crate) fn set_session_id(&self, id: &SessionId) {
         let mut known = self.session_id.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref() != Some(id) {

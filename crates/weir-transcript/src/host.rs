@@ -15,7 +15,7 @@ pub enum HostEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumes: Option<SessionId>,
     },
-    /// A message was accepted; it waits.
+    /// A message was accepted; it waits. Also said of one that waits again, because no process took it.
     MessageQueued {
         /// Our id for it.
         message: MessageId,
@@ -49,6 +49,11 @@ pub enum HostEvent {
     Stderr {
         /// What.
         text: String,
+    },
+    /// A raw log of the process failed, and ends where it did. Where logs are not required, the process goes on.
+    LogFailed {
+        /// Which one, and why.
+        message: String,
     },
     /// The CLI has ended, and all of its output was read.
     ProcessExited {

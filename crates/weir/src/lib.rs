@@ -14,12 +14,16 @@
 //! happens is seen by an [`Observer`], by [`Session::follow`], or in the [`View`] that [`Session::view`] gives. The
 //! folder `examples` has a program for each of these.
 //!
+//! With the feature `mcp`, tools can be functions of your own program: `SessionOptions::mcp_server`.
+//!
 //! This crate holds no logic of its own. The layers below can be used by themselves: [`wire`] for the protocol,
 //! [`transcript`] for the pure fold from lines to a view, [`process`] for starting and stopping, [`session`] for
 //! the state machine.
 
 pub use weir_process as process;
 pub use weir_session as session;
+#[cfg(feature = "mcp")]
+pub use weir_session::rmcp;
 pub use weir_transcript as transcript;
 pub use weir_wire as wire;
 

@@ -49,7 +49,8 @@ impl Ending {
         if let Some(error) = error {
             exit::tell(&format!("weir: {error}"));
         }
-        if let Some(missing) = &self.missing_log {
+        let is_told = matches!(self.result, Err(SessionError::Log(_)));
+        if let Some(missing) = self.missing_log.as_ref().filter(|_| !is_told) {
             exit::tell(&format!("weir: {missing}"));
         }
         for denial in self.denials() {

@@ -9,17 +9,20 @@ mod watching;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_store::ConversationId;
+use weir_store::{ConversationId, ConversationUpdate};
 
-use crate::core::Core;
+use crate::core::{Core, Keeper};
 use crate::error::HostError;
 use crate::hub::WatchAll;
 use crate::info::SessionStatus;
+use crate::item::{Item, Note};
 use crate::metrics::HostMetrics;
 use crate::options::HostOptions;
 use crate::viewer::Bye;
 
 /// Sessions that outlive their processes. Cloning it gives another handle to the same host.
+///
+/// [`Host::shut_down`] is the orderly end. If the last handle is dropped without it, processes are ended at once.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,6 +45,7 @@ use crate::viewer::Bye;
 #[derive(Debug, Clone)]
 pub struct Host {
     core: Arc<Core>,
+    _keeper: Arc<Keeper>,
 }
 
 impl Host {
@@ -87,14 +91,23 @@ impl Host {
     /// Messages that wait are held for the next start.
     pub async fn shut_down(&self, patience: Duration) {
         self.core.shut_down();
-        self.core.pool.shut_down(patience).await;
-        let rooms = self.core.all_present();
-        for room in &rooms {
+        let deadline = tokio::time::Instant::now() + patience;
+        for room in self.core.all_present() {
+            let at_rest = room.until(|state| (!state.book.is_at_work()).then_some(()));
+            if tokio::time::timeout_at(deadline, at_rest).await.is_err() {
+                // What is cut off can be resumed.
+                let note = Item::Note(Note::Restarted { turn: true });
+                drop(room.recorder.record(vec![note], ConversationUpdate::default()));
+            }
+        }
+        self.core.pool.shut_down(Duration::ZERO).await;
+        for room in self.core.all_present() {
             // What the processes wrote last is in the log before we go. A log that fails has told everybody.
-            let _ = room.recorder.recorded(Vec::new(), weir_store::ConversationUpdate::default()).await;
+            let _ = room.recorder.recorded(Vec::new(), ConversationUpdate::default()).await;
             room.say_bye(Bye::Shutdown);
         }
         self.core.hub.close();
+        self.core.close();
     }
 
     /// Does something to its end, also if whoever asked for it goes away.

@@ -7,7 +7,7 @@ use weir_process::{Lock, StopOptions};
 use weir_store::{Archived, ListOrder, ListQuery, Store};
 
 use super::Host;
-use crate::core::Core;
+use crate::core::{Core, Keeper};
 use crate::error::HostError;
 use crate::info::SessionStatus;
 use crate::options::HostOptions;
@@ -39,7 +39,7 @@ impl Host {
         }
         options.roots = roots;
         let core = Arc::new(Core::new(options, lock));
-        let host = Self { core };
+        let host = Self { _keeper: Arc::new(Keeper(Arc::clone(&core))), core };
         host.close_what_was_open().await?;
         Ok(host)
     }

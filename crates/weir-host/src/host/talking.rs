@@ -17,6 +17,7 @@ use crate::error::HostError;
 use crate::facts;
 use crate::info::{SessionInfo, SessionStatus};
 use crate::item::{Item, Note};
+use crate::ledger::Record;
 use crate::message::{Accepted, Finished, MessageInfo, MessageMode, MessageState, NewMessage, StoredMessage};
 use crate::metrics::count;
 use crate::pages::ResumeReport;
@@ -159,7 +160,8 @@ impl Host {
         let room = self.room(id).await?;
         let room_state = room.lock();
         let all = room_state.book.ledger.records();
-        Ok(all.filter(|record| state.is_none_or(|wanted| record.state == wanted)).map(|r| r.info()).collect())
+        let wanted = all.filter(|record| state.is_none_or(|wanted| record.state == wanted));
+        Ok(wanted.map(Record::info).collect())
     }
 
     /// Takes a message back.
@@ -209,7 +211,7 @@ impl Host {
         let is_known = room.lock().book.ledger.get(message).is_some();
         if is_known {
             let finished = room.until(|state| {
-                let is_over = state.book.ledger.get(message).is_none_or(|record| record.is_over());
+                let is_over = state.book.ledger.get(message).is_none_or(Record::is_over);
                 is_over.then(|| facts::finished(state, message))
             });
             if let Some(finished) = finished.await? {

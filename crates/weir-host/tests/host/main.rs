@@ -4,11 +4,19 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod broken_log;
+#[cfg(test)]
+mod killed;
+#[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod place;
 #[cfg(test)]
+mod property;
+#[cfg(test)]
 mod reading;
+#[cfg(test)]
+mod real;
 #[cfg(test)]
 mod talking;
 #[cfg(test)]

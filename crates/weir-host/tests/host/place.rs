@@ -20,8 +20,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A folder with a home, a workspace, a log and state.
 pub(crate) struct Place {
-    folder: TempDir,
-    environment: Vec<(String, String)>,
+    folder: PathBuf,
+    /// None where somebody else removes it.
+    _temporary: Option<TempDir>,
 }
 
 /// A prompt with a script for the simulated CLI.
@@ -67,21 +68,22 @@ pub(crate) fn simulated_claude() -> PathBuf {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["home", "work", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-        }
-        Self { folder, environment: Vec::new() }
+        let temporary = tempfile::tempdir().unwrap();
+        let mut place = Self::at(temporary.path());
+        place._temporary = Some(temporary);
+        place
     }
 
-    /// Sets something in the environment of the CLI.
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        self.environment.push((name.to_owned(), value.to_owned()));
-        self
+    /// A place in a folder that somebody else has made.
+    pub(crate) fn at(folder: &Path) -> Self {
+        for name in ["home", "work", "tmp"] {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        Self { folder: folder.to_owned(), _temporary: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 
     pub(crate) fn work(&self) -> String {
@@ -91,11 +93,8 @@ impl Place {
     pub(crate) fn options(&self) -> HostOptions {
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.path("weir.db"), &sqlite).unwrap();
-        let mut environment =
+        let environment =
             Environment::only(["PATH"]).set("HOME", self.path("home")).set("TMPDIR", self.path("tmp"));
-        for (name, value) in &self.environment {
-            environment = environment.set(name, value);
-        }
         let recipe = move |_: &weir_host::SessionSettings| {
             let mut options =
                 SessionOptions::new().program(simulated_claude()).environment(environment.clone());
@@ -110,6 +109,7 @@ impl Place {
         };
         let mut options = HostOptions::new(Arc::new(store), recipe).root(self.path("work"));
         options.state_directory = Some(self.path("state"));
+        options.resume_prompt = says("I go on.");
         options
     }
 
@@ -207,7 +207,7 @@ impl Onlooker {
         frame.event() != "bye"
     }
 
-    fn take(&mut self, frame: &Frame) {
+    pub(crate) fn take(&mut self, frame: &Frame) {
         let mut data = json(frame);
         if let Some(cursor) = frame.id() {
             assert!(self.cursor.as_ref().is_none_or(|before| before.seq <= cursor.seq), "{cursor} goes back");

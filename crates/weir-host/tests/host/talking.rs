@@ -190,7 +190,8 @@ async fn what_makes_no_sense_is_refused() {
         let refused = host.send(&id, message, &me()).await;
         assert!(matches!(refused, Err(HostError::Invalid(_))), "{refused:?}");
     }
-    let accepted = soon(host.send(&id, picture("image/png"), &me())).await.unwrap();
+    let picture = NewMessage { text: says("I see"), ..picture("image/png") };
+    let accepted = soon(host.send(&id, picture, &me())).await.unwrap();
     assert_eq!(host.messages(&id, None).await.unwrap()[0].images, 1);
     soon(host.finished(&id, &accepted.message_id)).await.unwrap();
     let nobody = "00000000-0000-4000-8000-000000000000".parse().unwrap();

@@ -29,7 +29,7 @@ async fn a_viewer_sees_what_happens_as_it_happens() {
     let mut partial = false;
     while onlooker.view.turns.first().is_none_or(|turn| turn.result.is_none()) {
         assert!(onlooker.step().await);
-        partial |= texts(&onlooker.view).first().is_some_and(|text| text == "one two");
+        partial |= texts(&onlooker.view).first().is_some_and(|text| !text.is_empty() && text.len() < 20);
     }
     assert!(partial, "text is seen while it is written");
     assert_eq!(texts(&onlooker.view), ["one two three four five six seven eight nine ten"]);
@@ -180,18 +180,18 @@ async fn one_who_joins_in_the_middle_of_a_text_gets_all_of_it() {
 async fn a_slow_viewer_is_told_and_costs_the_others_nothing() {
     let place = Place::new();
     let mut options = place.options();
-    options.viewer_bytes = 20_000;
+    options.viewer_bytes = 100_000;
     let host = Host::open(options).await.unwrap();
     let id = place.session(&host).await;
     let mut quick = Onlooker::new(&host, &id, None).await;
     let mut slow = Onlooker::new(&host, &id, None).await;
     let words = vec!["word"; 2000].join(" ");
-    let sent = send(&host, &id, says(&words)).await;
+    let sent = send(&host, &id, script(&json!([{"wdelay": 0.0005, "text": words}]))).await;
     quick
         .until("the end", |onlooker| onlooker.view.turns.first().is_some_and(|turn| turn.result.is_some()))
         .await;
     soon(host.finished(&id, &sent.message_id)).await.unwrap();
-    assert_eq!(texts(&quick.view), [words.clone()]);
+    assert_eq!(texts(&quick.view).join(""), words);
     let mut last = None;
     while let Some(frame) = soon(slow.watch.next()).await {
         last = Some(frame);

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// Where and how a process is logged.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogOptions {
     /// The folder. It is made with mode 0700 if it is not there.
     pub directory: PathBuf,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weir_process::{Exit, StopOptions, StopStep};
 
-use crate::support::{announced, ended, soon, start};
+use crate::support::{announced, ended, line, soon, start};
 
 fn brisk() -> StopOptions {
     StopOptions {
@@ -65,12 +65,11 @@ async fn tools_of_a_cli_that_was_killed_are_ended() {
 
 #[tokio::test]
 async fn a_tool_that_forks_all_the_time_does_not_get_away() {
-    let mut process = start(
-        "setsid sh -c 'trap \"\" TERM HUP; echo $$; while :; do (sleep 1000 & ) ; sleep 0.005; done' & wait",
-    )
-    .await;
+    let forks = "n=0; while :; do (sleep 1000 &); n=$((n + 1)); [ $n = 20 ] && echo busy; sleep 0.005; done";
+    let mut process = start(&format!("setsid sh -c 'trap \"\" TERM HUP; echo $$; {forks}' & wait")).await;
     let tool = announced(&mut process.output).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // It has begun, and does not stop.
+    assert_eq!(line(&mut process.output).await, "busy");
     let report = soon(process.handle.stop(&StopOptions::now())).await;
     assert_eq!(report.survivors, []);
     ended(tool).await;

@@ -37,7 +37,7 @@ const NEWEST: usize = 100;
         EventParams,
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen."),
     ),
-    responses((status = 200, description = "The events.", body = String, content_type = "text/event-stream")))]
+    responses((status = 200, description = "The events.", content_type = "text/event-stream")))]
 pub(crate) async fn session(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
@@ -115,7 +115,7 @@ impl Follower {
 
 /// Follows all sessions that the client may see: `hello`, `sessions` with the newest, then `session` and `removed`.
 #[utoipa::path(get, path = "/v1/events", tag = "events",
-    responses((status = 200, description = "The events.", body = String, content_type = "text/event-stream")))]
+    responses((status = 200, description = "The events.", content_type = "text/event-stream")))]
 pub(crate) async fn all(
     State(app): State<App>,
     Extension(who): Extension<Principal>,

@@ -4,9 +4,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use weir_host::{ConversationId, ExportFormat as HostFormat, HostError};
+use weir_host::{Export, ExportFormat as HostFormat};
 use weir_wire::ToolUseId;
 
 use super::answer::{self, Answer};
@@ -48,40 +47,21 @@ pub(crate) async fn log(
     Path(id): Path<String>,
     Query(params): Query<LogParams>,
 ) -> Result<Response, Problem> {
-    let id = session_id(&id)?;
-    let after = params.after.unwrap_or(0);
-    // A session that is not there is told before anything is sent.
-    app.host().info(&id).await?;
-    let state = Some((app, id, after));
-    let lines = stream::unfold(state, |state| async move {
-        let (app, id, after) = state?;
-        match log_piece(&app, &id, after).await {
-            Ok((piece, Some(next))) => Some((Ok(piece), Some((app, id, next)))),
-            Ok((piece, None)) => Some((Ok(piece), None)),
-            Err(error) => {
-                // The status is long gone: a body that breaks off tells that it is not whole.
-                tracing::error!(session = %id, %error, "the log could not be read to its end");
-                Some((Err(error), None))
-            }
-        }
-    });
-    // Whoever compresses the body asks once more after its end.
-    let kind = [(header::CONTENT_TYPE, "application/x-ndjson")];
-    Ok((kind, Body::from_stream(lines.fuse())).into_response())
+    let lines = app.host().log_lines(&session_id(&id)?, params.after.unwrap_or(0)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], pieces(lines)).into_response())
 }
 
-/// Some lines of the log, and after which event to go on.
-async fn log_piece(app: &App, id: &ConversationId, after: u64) -> Result<(Bytes, Option<u64>), HostError> {
-    let page = app.host().log(id, after).await?;
-    let mut text = Vec::new();
-    for event in &page.events {
-        // Values of a log can always be written.
-        if serde_json::to_writer(&mut text, event).is_ok() {
-            text.push(b'\n');
+/// A body that comes piece by piece. One that breaks off tells that it is not whole: its status is long gone.
+fn pieces(export: Export) -> Body {
+    let pieces = stream::unfold(export, |mut export| async move {
+        let piece = export.next().await?;
+        if let Err(error) = &piece {
+            tracing::error!(%error, "a log could not be read to its end");
         }
-    }
-    let next = page.events.last().map(|event| event.seq).filter(|_| page.more);
-    Ok((text.into(), next))
+        Some((piece, export))
+    });
+    // Whoever compresses it asks once more after the end.
+    Body::from_stream(pieces.fuse())
 }
 
 /// The conversation as a file.
@@ -101,16 +81,12 @@ pub(crate) async fn export(
         ExportFormat::Ndjson => (HostFormat::Ndjson, "application/x-ndjson", "ndjson"),
     };
     let export = app.host().export(&id, format).await?;
-    let pieces = stream::unfold(export, |mut export| async move {
-        let piece = export.next().await?;
-        Some((piece, export))
-    });
     // Saved and not shown: what is in it was written by others. An id is safe in a file name.
     let headers = [
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"session-{id}.{ending}\"")),
     ];
-    Ok((headers, Body::from_stream(pieces.fuse())).into_response())
+    Ok((headers, pieces(export)).into_response())
 }
 
 /// All changes of a session to files.

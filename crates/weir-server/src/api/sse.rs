@@ -53,7 +53,7 @@ pub(super) fn respond(events: impl Stream<Item = Bytes> + Send + 'static) -> Res
         (header::CACHE_CONTROL, "no-cache, no-transform"),
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    let body = Body::from_stream(events.map(Ok::<_, std::convert::Infallible>));
+    let body = Body::from_stream(events.fuse().map(Ok::<_, std::convert::Infallible>));
     (headers, body).into_response()
 }
 

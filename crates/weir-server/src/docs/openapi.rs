@@ -25,6 +25,7 @@ pub fn openapi(base_path: &str) -> String {
     for item in paths.into_iter().flat_map(Map::values_mut) {
         for operation in item.as_object_mut().into_iter().flat_map(Map::values_mut) {
             name(operation);
+            plain_stream(operation);
             common_problems(operation);
         }
     }
@@ -53,6 +54,13 @@ fn name(operation: &mut Value) {
     let family = text(operation, "/tags/0");
     let name = json!(format!("{family}_{name}"));
     insert(operation, "operationId", name);
+}
+
+/// A stream is no text with a schema: tools would hold each event against it.
+fn plain_stream(operation: &mut Value) {
+    if let Some(stream) = operation.pointer_mut("/responses/200/content/text~1event-stream") {
+        *stream = json!({});
+    }
 }
 
 /// Adds what can go wrong with every operation.

@@ -112,3 +112,18 @@ async fn ids_that_are_none_name_nothing() {
         }
     }
 }
+
+#[tokio::test]
+async fn compressed_bodies_come_to_their_end() {
+    let place = Place::new().await;
+    let id = place.session().await;
+    for rest in
+        ["log", "log?after=18446744073709551615", "export?format=md", "export?format=ndjson", "transcript"]
+    {
+        let request = request("GET", &format!("/v1/sessions/{id}/{rest}"))
+            .header("authorization", format!("Bearer {}", place.token(Role::Viewer)))
+            .header("accept-encoding", "gzip");
+        let answer = place.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status, 200, "{rest}");
+    }
+}

@@ -3,11 +3,14 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::{Driver, Streams, Woken, decided_by};
-use crate::machine::{Command, Event, Ticket};
+use super::{Driver, Streams, Woken, decided_by, next_text};
+use crate::machine::Event;
 
 /// How long the output may take to end once no process is left that could write to it.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
+/// How long a CLI that ended too soon may take to say its version.
+const VERSION: Duration = Duration::from_secs(15);
 
 impl Driver {
     /// Closes the input, waits for the process or ends it by force, ends its descendants, and reads what is left
@@ -20,18 +23,18 @@ impl Driver {
 
     async fn end(&mut self) {
         let Some(mut handle) = self.handle.take() else { return };
+        let has_answered = self.machine.has_answered();
         if let Some(streams) = &mut self.streams {
             streams.input.close();
-            streams.stderr = None;
         }
-        let options = self.stop.clone();
+        let options = self.launcher.as_ref().map(super::Launcher::stop_options).unwrap_or_default();
         let mut stop = Box::pin(async move {
             let report = handle.stop(&options).await;
             (handle, report)
         });
         let (handle, report) = loop {
             let woken = tokio::select! {
-                woken = next_while_ending(&mut self.streams) => woken,
+                woken = next_while_ending(&mut self.streams, self.outlet.observer.is_some()) => woken,
                 ended = &mut stop => break ended,
                 Some(decided) = self.deciding.join_next_with_id() => decided_by(decided),
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
@@ -44,16 +47,19 @@ impl Driver {
                     self.lines();
                 }
                 Woken::Decided(task, decision) => self.decided(task, decision),
+                Woken::Flushed(Ok(())) => self.flushed(),
                 Woken::Flushed(Err(_)) => {
                     if let Some(streams) = &mut self.streams {
                         streams.input.abandon();
                     }
                 }
-                Woken::Call(Some(call)) => self.call(*call),
-                Woken::Call(None) => {
-                    self.is_held = false;
-                    self.tell(Event::Command(Command::Stop { ticket: Ticket(0) }));
+                Woken::Stderr(Some(text)) => self.outlet.stderr(text.text),
+                Woken::Stderr(None) => {
+                    if let Some(streams) = &mut self.streams {
+                        streams.stderr = None;
+                    }
                 }
+                call @ Woken::Call(_) => self.woken(call),
                 _ => {}
             }
             self.perform();
@@ -70,15 +76,59 @@ impl Driver {
         };
         let _ = tokio::time::timeout(LAST_OUTPUT, rest).await;
         self.lines();
+        self.last_words();
         self.streams = None;
         self.must_end = false;
         self.facts.pid = None;
+        if !has_answered {
+            self.learn_version().await;
+        }
         self.tell(Event::Exited { exit: report.exit, stderr: handle.stderr_tail() });
     }
 }
 
-async fn next_while_ending(streams: &mut Option<Streams>) -> Woken {
-    let Some(Streams { output, input, .. }) = streams else {
+impl Driver {
+    /// A CLI that ended before it answered may be too old to be asked. Its version tells; the next process is not asked
+    /// then. Callers are served meanwhile, and whoever wants it to stop need not wait.
+    async fn learn_version(&mut self) {
+        let Some(probe) = self.launcher.as_ref().and_then(super::Launcher::probe) else { return };
+        let mut probe = std::pin::pin!(tokio::time::timeout(VERSION, probe));
+        let known = loop {
+            if self.machine.is_stopping() {
+                return;
+            }
+            tokio::select! {
+                known = &mut probe => break known.ok().flatten(),
+                call = self.calls.recv(), if self.is_held => self.woken(Woken::Call(call)),
+            }
+            self.perform();
+            self.outlet.pause(self.machine.view());
+        };
+        if let (Some(known), Some(launcher)) = (known, &mut self.launcher)
+            && launcher.learn(known)
+        {
+            self.tell(Event::TooOld);
+        }
+    }
+
+    /// What is left to say of a process that is gone: the last of its diagnostics, and the messages that it never got.
+    fn last_words(&mut self) {
+        let Some(streams) = &mut self.streams else { return };
+        if let Some(rest) = streams.stderr.as_mut().and_then(weir_process::Stderr::rest) {
+            self.outlet.stderr(rest.text);
+        }
+        let written = streams.input.written();
+        // The last first: each goes to the front of those that wait.
+        let unwritten: Vec<_> =
+            streams.unwritten.drain(..).rev().filter(|(start, _)| *start >= written).collect();
+        for (_, message) in unwritten {
+            self.tell(Event::Unwritten(Box::new(message)));
+        }
+    }
+}
+
+async fn next_while_ending(streams: &mut Option<Streams>, is_observed: bool) -> Woken {
+    let Some(Streams { output, input, stderr, .. }) = streams else {
         return std::future::pending().await;
     };
     let (is_open, wants_flush) = (!output.is_ended(), input.wants_flush());
@@ -86,6 +136,7 @@ async fn next_while_ending(streams: &mut Option<Streams>) -> Woken {
         biased;
         filled = output.fill(), if is_open => Woken::Output(filled),
         flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
+        text = next_text(stderr.as_mut().filter(|_| is_observed)) => Woken::Stderr(text),
         () = std::future::pending() => Woken::Time,
     }
 }

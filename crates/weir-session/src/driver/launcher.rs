@@ -1,86 +1,204 @@
 //! Starts processes for a session.
+//!
+//! In two steps: what takes time is looked up first, and then the process is started. Each step is a future that can be
+//! dropped, and holds nothing that is needed afterwards.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 
+use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
-use weir_process::{Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions};
+use weir_process::{Capabilities, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::SessionId;
 
 use crate::arguments::arguments;
 use crate::error::{SessionError, StartError};
+use crate::fingerprint::Fingerprint;
 use crate::machine::Spawn;
 use crate::options::{Conversation, SessionOptions};
 
 /// Starts processes for a session.
 pub(crate) struct Launcher {
+    options: Box<SessionOptions>,
+    /// Computed when it is needed.
+    fingerprint: Option<Fingerprint>,
     how: How,
-    stop: StopOptions,
     /// Held as long as the session lives: one owner for a session id, one writer for a workspace.
     locks: Vec<Lock>,
 }
 
 enum How {
     /// For real.
-    Cli { options: Box<SessionOptions>, found: Option<Found>, capabilities: Option<Capabilities> },
+    Cli(Option<Box<Prepared>>),
     /// By somebody else.
-    Provided(tokio::sync::mpsc::UnboundedReceiver<Process>),
+    Provided(Arc<Mutex<mpsc::UnboundedReceiver<Process>>>),
 }
+
+/// What has to be looked up before a process can be started.
+pub(super) struct Prepared {
+    program: PathBuf,
+    /// None where nothing depends on it.
+    capabilities: Option<Capabilities>,
+}
+
+/// A step on the way to a process.
+pub(super) enum Step {
+    Prepared(Result<Prepared, SessionError>),
+    Spawned(Result<Box<Process>, SessionError>),
+}
+
+/// A step that is being made.
+pub(super) type Starting = Pin<Box<dyn Future<Output = Step> + Send>>;
 
 impl Launcher {
     pub(crate) fn new(options: SessionOptions) -> Self {
-        let stop = options.stop.clone();
-        let how = How::Cli { options: Box::new(options), found: None, capabilities: None };
-        Self { how, stop, locks: Vec::new() }
+        Self::with(options, How::Cli(None))
     }
 
-    pub(crate) fn provided(
-        processes: tokio::sync::mpsc::UnboundedReceiver<Process>,
-        stop: StopOptions,
-    ) -> Self {
-        Self { how: How::Provided(processes), stop, locks: Vec::new() }
+    pub(crate) fn provided(processes: mpsc::UnboundedReceiver<Process>, options: SessionOptions) -> Self {
+        Self::with(options, How::Provided(Arc::new(Mutex::new(processes))))
     }
 
-    pub(crate) fn stop_options(&self) -> StopOptions {
-        self.stop.clone()
+    fn with(options: SessionOptions, how: How) -> Self {
+        Self { options: Box::new(options), fingerprint: None, how, locks: Vec::new() }
     }
 
-    pub(crate) async fn spawn(&mut self, spawn: &Spawn) -> Result<Process, SessionError> {
-        match &mut self.how {
-            How::Provided(processes) => {
-                let none = || StartError::Other("no other process was provided".into());
-                processes.recv().await.ok_or_else(|| failed(none()))
-            }
-            How::Cli { options, found, capabilities } => {
-                if let Some(before) = options.predecessor.take() {
-                    // Its turn may end; an error means that it is over already.
-                    let _ = before.close().await;
-                    before.stop().await;
-                }
-                let program = match found {
-                    Some(found) => found.path.clone(),
-                    None => {
-                        let new = {
-                            let explicit = options.program.clone();
-                            weir_process::find(explicit.as_deref()).await
-                        };
-                        found.insert(new.map_err(|error| failed(StartError::NotFound(error)))?).path.clone()
+    /// What the next process is started with.
+    pub(super) fn fingerprint(&mut self) -> Fingerprint {
+        *self.fingerprint.get_or_insert_with(|| Fingerprint::of(&self.options))
+    }
+
+    /// Starts processes with these options from now on. Which conversation it is stays as it was.
+    pub(super) fn reconfigure(&mut self, mut options: SessionOptions, fingerprint: Option<Fingerprint>) {
+        let before = self.fingerprint();
+        options.conversation = self.options.conversation.clone();
+        *self.options = options;
+        self.fingerprint = fingerprint;
+        if self.fingerprint() != before
+            && let How::Cli(prepared) = &mut self.how
+        {
+            *prepared = None;
+        }
+    }
+
+    pub(super) fn stop_options(&self) -> StopOptions {
+        self.options.stop.clone()
+    }
+
+    /// Whether nothing may go on without the raw log.
+    pub(super) fn requires_log(&self) -> bool {
+        self.options.log.as_ref().is_some_and(|log| log.require)
+    }
+
+    /// Whether the CLI is too old to be asked whether it is ready.
+    pub(super) fn is_too_old(&self) -> bool {
+        let How::Cli(Some(prepared)) = &self.how else { return false };
+        let is_old = prepared.capabilities.as_ref().is_some_and(|known| !known.has_control("initialize"));
+        is_old && !self.needs_handshake()
+    }
+
+    /// Asks for the version of a CLI that ended before it answered, if it may be too old to be asked anything else.
+    pub(super) fn probe(&self) -> Option<impl Future<Output = Option<Capabilities>> + Send + use<>> {
+        let How::Cli(Some(prepared)) = &self.how else { return None };
+        let options = &self.options;
+        if prepared.capabilities.is_some() || !options.handshake || self.needs_handshake() {
+            return None;
+        }
+        let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
+        let (program, environment) = (prepared.program.clone(), options.environment.clone());
+        Some(async move { cache.probe(&program, &environment).await.ok() })
+    }
+
+    /// Notes what a CLI can do. Says whether it is too old to be asked whether it is ready.
+    pub(super) fn learn(&mut self, known: Capabilities) -> bool {
+        if let How::Cli(Some(prepared)) = &mut self.how {
+            prepared.capabilities = Some(known);
+        }
+        self.is_too_old()
+    }
+
+    /// Whoever wants these has to ask, and to hear if there is no answer.
+    fn needs_handshake(&self) -> bool {
+        !self.options.hooks.is_empty() || !self.options.mcp_servers.is_empty()
+    }
+
+    /// Looks up what has to be looked up; nothing if all is known.
+    pub(super) fn prepare(&self) -> Option<Starting> {
+        let How::Cli(None) = &self.how else { return None };
+        let program = self.options.program.clone();
+        let probe = depends_on_version(&self.options)
+            .then(|| (self.options.probe_cache.clone(), self.options.environment.clone()));
+        Some(Box::pin(async move {
+            let prepare = async {
+                let found = weir_process::find(program.as_deref()).await.map_err(StartError::NotFound)?;
+                let capabilities = match probe {
+                    Some((cache, environment)) => {
+                        let cache = cache.unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
+                        Some(cache.probe(&found.path, &environment).await.map_err(StartError::Probe)?)
                     }
+                    None => None,
                 };
-                if capabilities.is_none() && depends_on_version(options) {
-                    let (cache, environment) = (options.probe_cache.clone(), options.environment.clone());
-                    *capabilities = Some(probe(cache, &environment, &program).await.map_err(failed)?);
-                }
-                let new_id = new_session_id(options, spawn);
-                let id = spawn.resume.as_ref().filter(|_| !spawn.fork).or(new_id.as_ref());
-                lock(&mut self.locks, options, id).map_err(failed)?;
+                Ok(Prepared { program: found.path, capabilities })
+            };
+            Step::Prepared(prepare.await.map_err(failed))
+        }))
+    }
+
+    pub(super) fn prepared(&mut self, found: Prepared) {
+        if let How::Cli(prepared) = &mut self.how {
+            *prepared = Some(Box::new(found));
+        }
+    }
+
+    /// Starts a process.
+    pub(super) fn launch(&mut self, spawn: &Spawn) -> Result<Starting, SessionError> {
+        if !self.options.keep_process && !self.options.persistence {
+            return Err(failed(StartError::Other(
+                "a process for each message cannot go on with what the one before said unless the CLI keeps the \
+                 session; keep the process, or the session"
+                    .into(),
+            )));
+        }
+        let new_id = new_session_id(&self.options, spawn);
+        let id = spawn.resume.as_ref().filter(|_| !spawn.fork).or(new_id.as_ref());
+        lock(&mut self.locks, &self.options, id).map_err(failed)?;
+        match &self.how {
+            How::Provided(processes) => {
+                let processes = Arc::clone(processes);
+                Ok(Box::pin(async move {
+                    let process = processes.lock().await.recv().await;
+                    let none = || failed(StartError::Other("no other process was provided".into()));
+                    Step::Spawned(process.map(Box::new).ok_or_else(none))
+                }))
+            }
+            How::Cli(None) => Err(failed(StartError::Other("the CLI was not looked for".into()))),
+            How::Cli(Some(prepared)) => {
+                let Prepared { program, capabilities } = &**prepared;
                 let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
-                let args = arguments(options, spawn, new_id.as_ref(), &supports);
-                let launch = launch(options, &program, args);
-                launch.spawn().await.map_err(|error| failed(StartError::Spawn(error)))
+                let args = arguments(&self.options, spawn, new_id.as_ref(), &supports);
+                let launch = launch(&self.options, program, args);
+                Ok(Box::pin(async move {
+                    let process = launch.spawn().await.map(Box::new);
+                    Step::Spawned(process.map_err(|error| failed(StartError::Spawn(error))))
+                }))
             }
         }
+    }
+
+    /// The CLI says that the session has this name, which may be news: nobody else may have it. An earlier name is
+    /// not ours any more.
+    pub(super) fn claim(&mut self, id: &SessionId) -> Result<(), SessionError> {
+        let Some(state) = &self.options.state_directory else { return Ok(()) };
+        let (ours, folder) = (session_lock(state, id), state.join("locks"));
+        lock(&mut self.locks, &self.options, Some(id)).map_err(failed)?;
+        let is_other = |lock: &Lock| {
+            let name = lock.path().file_name().unwrap_or_default().to_string_lossy();
+            lock.path().parent() == Some(&folder) && name.starts_with("session-") && lock.path() != ours
+        };
+        self.locks.retain(|lock| !is_other(lock));
+        Ok(())
     }
 }
 
@@ -92,25 +210,21 @@ fn failed(error: StartError) -> SessionError {
 fn new_session_id(options: &SessionOptions, spawn: &Spawn) -> Option<SessionId> {
     match &options.conversation {
         _ if spawn.resume.is_some() => None,
+        _ if spawn.afresh => Some(random_id()),
         Conversation::Named(id) => Some(id.clone()),
-        Conversation::New => Some(SessionId::new(Uuid::new_v4().to_string())),
+        Conversation::New => Some(random_id()),
         _ => None,
     }
+}
+
+fn random_id() -> SessionId {
+    SessionId::new(Uuid::new_v4().to_string())
 }
 
 /// Whether something is wanted that only some versions have. Asking a CLI for its version takes from a third of a
 /// second to several, so it is asked only then.
 fn depends_on_version(options: &SessionOptions) -> bool {
     options.max_cost_usd.is_some() || !options.persistence || options.subagent_text
-}
-
-async fn probe(
-    cache: Option<Arc<ProbeCache>>,
-    environment: &Environment,
-    program: &Path,
-) -> Result<Capabilities, StartError> {
-    let cache = cache.unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
-    cache.probe(program, environment).await.map_err(StartError::Probe)
 }
 
 fn launch(options: &SessionOptions, program: &Path, args: Vec<OsString>) -> Launch {
@@ -130,10 +244,9 @@ fn launch(options: &SessionOptions, program: &Path, args: Vec<OsString>) -> Laun
 
 fn lock(locks: &mut Vec<Lock>, options: &SessionOptions, id: Option<&SessionId>) -> Result<(), StartError> {
     let Some(state) = &options.state_directory else { return Ok(()) };
-    let folder = state.join("locks");
     let mut wanted = Vec::new();
     if let Some(id) = id {
-        wanted.push((folder.join(format!("session-{}.lock", file_name(id.as_str()))), "this session"));
+        wanted.push((session_lock(state, id), "this session"));
     }
     if options.lock_workspace {
         let cwd = options.cwd.clone().map_or_else(std::env::current_dir, Ok);
@@ -141,7 +254,7 @@ fn lock(locks: &mut Vec<Lock>, options: &SessionOptions, id: Option<&SessionId>)
         let cwd =
             cwd.map_err(|error| StartError::Other(format!("the working directory cannot be used: {error}")))?;
         let name = file_name(&cwd.to_string_lossy());
-        wanted.push((folder.join(format!("workspace-{name}.lock")), "this workspace"));
+        wanted.push((state.join("locks").join(format!("workspace-{name}.lock")), "this workspace"));
     }
     for (path, purpose) in wanted {
         if locks.iter().all(|held| held.path() != path) {
@@ -151,6 +264,10 @@ fn lock(locks: &mut Vec<Lock>, options: &SessionOptions, id: Option<&SessionId>)
         }
     }
     Ok(())
+}
+
+fn session_lock(state: &Path, id: &SessionId) -> PathBuf {
+    state.join("locks").join(format!("session-{}.lock", file_name(id.as_str())))
 }
 
 /// A file name that no two names share: what is not plain is written as its code.

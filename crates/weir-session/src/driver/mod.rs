@@ -6,35 +6,41 @@
 
 mod ending;
 mod launcher;
+mod our_side;
 mod perform;
+mod starting;
 
 use std::collections::HashMap;
-use std::pin::Pin;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
-use weir_process::{Handle, Input, LogPaths, Output, Process, Stderr, StopOptions};
-use weir_transcript::{Change, View};
-use weir_wire::{Decoder, MessageId, RequestId};
+use weir_process::{Handle, Input, LogPaths, Output, Stderr};
+use weir_transcript::{Change, HostEvent, View};
+use weir_wire::{Decoder, MessageId, OutgoingMessage, RequestId};
 
 use crate::ask::Decision;
+use crate::calls::Calls;
 use crate::error::SessionError;
 use crate::feed::{Feed, Updates};
-use crate::handler::Handler;
-use crate::machine::{Action, Command, Event, Machine, Now, Reply, Ticket, TurnEnd};
+use crate::fingerprint::Fingerprint;
+use crate::machine::{Action, Command, Event, Machine, Now, Reply, Spawn, Ticket, TurnEnd};
 use crate::observer::Observer;
-use crate::status::Glance;
+use crate::options::SessionOptions;
 pub(crate) use launcher::Launcher;
+use launcher::{Starting, Step};
+use our_side::Deciders;
+pub(crate) use our_side::OurSide;
 
 /// What a caller waits for.
 pub(crate) type ReplySender = oneshot::Sender<Result<Reply, SessionError>>;
 /// What somebody who sent a message waits for.
 pub(crate) type TurnSender = oneshot::Sender<Result<Arc<TurnEnd>, SessionError>>;
 
-/// What callers send to the driver. Boxed, because channels keep room for many.
+/// What callers send to the driver.
 pub(crate) enum Call {
     /// A command, made once its ticket is known.
     Command(Box<dyn FnOnce(Ticket) -> Command + Send>, ReplySender),
@@ -44,8 +50,8 @@ pub(crate) enum Call {
     Follow(oneshot::Sender<Updates>),
     /// Somebody wants to see the view.
     View(oneshot::Sender<Box<View>>),
-    /// Somebody else decides and watches from now on.
-    Adopt(Option<Arc<dyn Handler>>, Option<Box<dyn Observer>>),
+    /// Other options count from now on; their fingerprint, where it is known.
+    Reconfigure(Box<SessionOptions>, Option<Fingerprint>),
     /// Somebody wants to know about the process.
     Facts(oneshot::Sender<Facts>),
 }
@@ -58,11 +64,25 @@ pub struct Facts {
     pub pid: Option<u32>,
     /// Its raw logs, or those of the last process.
     pub logs: Option<LogPaths>,
+    /// Why a raw log of it is not whole, or was not made, in words.
+    pub log_error: Option<String>,
     /// What the CLI said of itself at the start: commands, models, account.
     pub introduction: serde_json::Value,
     /// How many processes were started so far.
     pub processes: u64,
 }
+
+/// The same, as small as it can be kept.
+#[derive(Default)]
+struct Known {
+    pid: Option<u32>,
+    processes: u64,
+    logs: Option<Box<LogPaths>>,
+    log_error: Option<Box<str>>,
+}
+
+/// A map without a seed of its own: most sessions have nothing in theirs.
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
 /// The driver of one session.
 pub(crate) struct Driver {
@@ -73,40 +93,40 @@ pub(crate) struct Driver {
     streams: Option<Streams>,
     machine: Machine,
     decoder: Decoder,
-    /// Taken out while it starts a process.
+    /// Gone when the session is over.
     launcher: Option<Launcher>,
-    stop: StopOptions,
-    starting: Option<Starting>,
+    /// A process that is being started, and what for.
+    starting: Option<(Starting, Spawn)>,
+    /// What the process was started with, where that may no longer be what the next one is started with.
+    running: Option<Fingerprint>,
     /// Whether the process is to be ended.
     must_end: bool,
     /// Whether there was something to do when we last looked.
     was_occupied: bool,
-    facts: Facts,
-    calls: mpsc::Receiver<Box<Call>>,
+    facts: Known,
+    calls: Calls,
     /// Whether anybody holds the session.
     is_held: bool,
     next_ticket: u64,
-    tickets: HashMap<Ticket, ReplySender>,
+    tickets: Map<Ticket, ReplySender>,
     /// Who waits for the answer to a message that is not accepted yet.
-    applicants: HashMap<Ticket, (MessageId, TurnSender)>,
-    waiters: HashMap<MessageId, TurnSender>,
-    handler: Option<Arc<dyn Handler>>,
+    applicants: Map<Ticket, (MessageId, TurnSender)>,
+    waiters: Map<MessageId, TurnSender>,
+    deciders: Deciders,
     deciding: JoinSet<Decision>,
     /// Which request each running handler decides.
-    asked: HashMap<tokio::task::Id, (RequestId, AbortHandle)>,
+    asked: Map<tokio::task::Id, (RequestId, AbortHandle)>,
     outlet: Outlet,
-    glance: Arc<Glance>,
 }
-
-/// A process that is being started.
-type Starting = Pin<Box<dyn Future<Output = (Launcher, Result<Process, SessionError>)> + Send>>;
 
 /// The streams of a process.
 struct Streams {
     output: Output,
     input: Input,
-    /// None once it has ended, or where nobody listens.
+    /// None once it has ended. Nobody listens to it unless there is an observer.
     stderr: Option<Stderr>,
+    /// Messages that may not have been written yet, and where in the input each begins.
+    unwritten: Vec<(u64, OutgoingMessage)>,
 }
 
 /// Where changes go.
@@ -131,50 +151,50 @@ impl Outlet {
         }
         self.feed.publish(view);
     }
+
+    fn stderr(&mut self, text: String) {
+        if let Some(observer) = &mut self.observer {
+            observer.host(&HostEvent::Stderr { text });
+        }
+    }
 }
 
 /// What woke the driver.
 enum Woken {
-    Call(Option<Box<Call>>),
+    Call(Option<Call>),
     Output(std::io::Result<bool>),
     Flushed(std::io::Result<()>),
     Stderr(Option<weir_process::StderrText>),
-    Started(Box<(Launcher, Result<Process, SessionError>)>),
+    Started(Box<Step>),
     Exited,
     Decided(tokio::task::Id, Decision),
     Time,
 }
 
 impl Driver {
-    pub(crate) fn new(
-        machine: Machine,
-        launcher: Launcher,
-        calls: mpsc::Receiver<Box<Call>>,
-        handler: Option<Arc<dyn Handler>>,
-        observer: Option<Box<dyn Observer>>,
-        glance: Arc<Glance>,
-    ) -> Self {
+    pub(crate) fn new(machine: Machine, launcher: Launcher, calls: Calls, side: OurSide) -> Self {
+        let mut deciders = Deciders::default();
+        let observer = deciders.take(side, &calls);
         Self {
-            glance,
             machine,
             decoder: Decoder::new(),
-            stop: launcher.stop_options(),
             launcher: Some(launcher),
             starting: None,
+            running: None,
             must_end: false,
             was_occupied: false,
             streams: None,
             handle: None,
-            facts: Facts::default(),
+            facts: Known::default(),
             calls,
             is_held: true,
             next_ticket: 0,
-            tickets: HashMap::new(),
-            applicants: HashMap::new(),
-            waiters: HashMap::new(),
-            handler,
+            tickets: Map::default(),
+            applicants: Map::default(),
+            waiters: Map::default(),
+            deciders,
             deciding: JoinSet::new(),
-            asked: HashMap::new(),
+            asked: Map::default(),
             outlet: Outlet { observer, feed: Feed::default() },
         }
     }
@@ -214,8 +234,8 @@ impl Driver {
         for reply in replies {
             self.act(reply);
         }
-        while let Ok(call) = self.calls.try_recv() {
-            self.call(*call);
+        while let Some(call) = self.calls.try_recv() {
+            self.call(call);
         }
         self.perform();
     }
@@ -225,6 +245,7 @@ impl Driver {
         let is_occupied = self.machine.is_occupied();
         if self.was_occupied && !is_occupied {
             self.decoder.rest();
+            self.machine.rest();
             self.tickets.shrink_to_fit();
             self.applicants.shrink_to_fit();
             self.waiters.shrink_to_fit();
@@ -241,7 +262,8 @@ impl Driver {
                 None => std::future::pending().await,
             }
         };
-        let (Some(Streams { output, input, stderr }), Some(handle)) = (&mut self.streams, &mut self.handle)
+        let (Some(Streams { output, input, stderr, .. }), Some(handle)) =
+            (&mut self.streams, &mut self.handle)
         else {
             return tokio::select! {
                 started = started(&mut self.starting) => Woken::Started(Box::new(started)),
@@ -252,13 +274,14 @@ impl Driver {
         let is_open = !output.is_ended();
         let wants_flush = input.wants_flush();
         let is_deciding = !self.deciding.is_empty();
+        let stderr = stderr.as_mut().filter(|_| self.outlet.observer.is_some());
         tokio::select! {
             // In no fixed order: a CLI that never stops writing must not keep callers waiting, nor they it.
             filled = output.fill(), if is_open => Woken::Output(filled),
             Some(decided) = self.deciding.join_next_with_id(), if is_deciding => decided_by(decided),
             flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
             call = self.calls.recv(), if self.is_held => Woken::Call(call),
-            text = next_text(stderr.as_mut()) => Woken::Stderr(text),
+            text = next_text(stderr) => Woken::Stderr(text),
             _ = handle.wait() => Woken::Exited,
             () = sleep => Woken::Time,
         }
@@ -278,29 +301,19 @@ impl Driver {
             }
             Woken::Output(Ok(false) | Err(_)) | Woken::Exited => {
                 self.lines();
-                self.must_end = true;
+                self.is_ending();
             }
-            Woken::Call(Some(call)) => self.call(*call),
+            Woken::Call(Some(call)) => self.call(call),
             // Nobody holds the session any more.
             Woken::Call(None) => {
                 self.is_held = false;
                 self.tell(Event::Command(Command::Stop { ticket: Ticket(0) }));
             }
-            Woken::Started(started) => {
-                let (launcher, result) = *started;
-                self.launcher = Some(launcher);
-                self.starting = None;
-                self.started(result);
-            }
-            Woken::Flushed(Ok(())) => {}
+            Woken::Started(step) => self.stepped(*step),
+            Woken::Flushed(Ok(())) => self.flushed(),
             // The CLI does not read any more: it is ending, or has to be.
-            Woken::Flushed(Err(_)) => self.must_end = true,
-            Woken::Stderr(Some(text)) => {
-                let event = weir_transcript::HostEvent::Stderr { text: text.text };
-                if let Some(observer) = &mut self.outlet.observer {
-                    observer.host(&event);
-                }
-            }
+            Woken::Flushed(Err(_)) => self.is_ending(),
+            Woken::Stderr(Some(text)) => self.outlet.stderr(text.text),
             Woken::Stderr(None) => {
                 if let Some(streams) = &mut self.streams {
                     streams.stderr = None;
@@ -308,6 +321,31 @@ impl Driver {
             }
             Woken::Decided(task, decision) => self.decided(task, decision),
             Woken::Time => self.tell(Event::Tick),
+        }
+    }
+
+    /// The process reads no more, or writes no more, or is gone: it is ended, and the machine must know before anybody
+    /// calls again.
+    fn is_ending(&mut self) {
+        self.check_logs();
+        self.must_end = true;
+        self.tell(Event::Ending);
+    }
+
+    /// Everything that was queued for the CLI is written.
+    fn flushed(&mut self) {
+        if let Some(streams) = &mut self.streams {
+            streams.unwritten = Vec::new();
+        }
+    }
+
+    /// Says once that a raw log has failed.
+    fn check_logs(&mut self) {
+        let error = self.streams.as_mut().and_then(|streams| streams.output.take_log_error());
+        if let Some(error) = error {
+            self.facts.log_error = Some(error.to_string().into());
+            let required = self.launcher.as_ref().is_some_and(Launcher::requires_log);
+            self.tell(Event::LogFailed { error: Arc::new(error), required });
         }
     }
 
@@ -320,6 +358,7 @@ impl Driver {
 
     /// Hands every line that was read to the machine.
     fn lines(&mut self) {
+        self.check_logs();
         // One look at the clock for all: they came together.
         let now = now();
         while let Some(frame) = self.streams.as_mut().and_then(|streams| streams.output.next_frame()) {
@@ -353,23 +392,26 @@ impl Driver {
             // Whoever asked may have gone; that is their business.
             Call::Follow(reply) => drop(reply.send(self.outlet.feed.follow(self.machine.view()))),
             Call::View(reply) => drop(reply.send(Box::new(self.machine.view().clone()))),
-            Call::Adopt(handler, observer) => {
-                self.handler = handler;
-                self.outlet.observer = observer;
-            }
+            Call::Reconfigure(options, fingerprint) => self.reconfigure(*options, fingerprint),
             Call::Facts(reply) => {
-                let mut facts = self.facts.clone();
-                facts.introduction = self.machine.introduction().clone();
-                drop(reply.send(facts));
+                let known = &self.facts;
+                drop(reply.send(Facts {
+                    pid: known.pid,
+                    logs: known.logs.as_deref().cloned(),
+                    log_error: known.log_error.as_deref().map(str::to_owned),
+                    introduction: self.machine.introduction().clone(),
+                    processes: known.processes,
+                }));
             }
         }
     }
 
     /// Lets others see what it is doing. Before anybody is told anything, so that they see at least that.
     fn show(&self) {
-        self.glance.set(self.machine.has_process(), self.machine.is_occupied(), self.facts.pid);
+        let glance = self.calls.glance();
+        glance.set(self.machine.has_process(), self.machine.is_occupied(), self.facts.pid);
         if let Some(id) = &self.machine.view().session.id {
-            self.glance.set_session_id(id);
+            glance.set_session_id(id);
         }
     }
 
@@ -381,9 +423,9 @@ impl Driver {
     }
 }
 
-async fn started(starting: &mut Option<Starting>) -> (Launcher, Result<Process, SessionError>) {
+async fn started(starting: &mut Option<(Starting, Spawn)>) -> Step {
     match starting {
-        Some(starting) => starting.await,
+        Some((starting, _)) => starting.await,
         None => std::future::pending().await,
     }
 }

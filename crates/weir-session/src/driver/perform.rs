@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use weir_process::Process;
+use weir_wire::Outgoing;
 
-use super::{Driver, Streams};
+use super::Driver;
 use crate::ask::Ask;
 use crate::error::SessionError;
 use crate::handler::denied;
@@ -26,10 +26,10 @@ impl Driver {
 
     pub(super) fn act(&mut self, action: Action) {
         match action {
-            Action::Write(line) => {
-                if let Some(streams) = &mut self.streams {
-                    let line = line.to_line();
-                    streams.input.queue(line.trim_end_matches('\n').as_bytes());
+            Action::Write(line) => self.write(line),
+            Action::Claim(id) => {
+                if let Some(Err(error)) = self.launcher.as_mut().map(|launcher| launcher.claim(&id)) {
+                    self.tell(Event::Failed(error));
                 }
             }
             Action::Record(event) => {
@@ -49,7 +49,7 @@ impl Driver {
             }
             Action::MessageEnded(message, result) => {
                 if result.is_ok() {
-                    self.glance.turn_ended();
+                    self.calls.glance().turn_ended();
                 }
                 if let Some(waiter) = self.waiters.remove(&message) {
                     let _ = waiter.send(result);
@@ -59,41 +59,35 @@ impl Driver {
             Action::UnaskedTurnEnded(_) => {}
             Action::Ask(ask) => self.ask(ask),
             Action::Withdraw(request) => self.withdraw(&request),
-            Action::Spawn(spawn) => {
-                if let Some(mut launcher) = self.launcher.take() {
-                    self.must_end = false;
-                    self.starting = Some(Box::pin(async move {
-                        let result = launcher.spawn(&spawn).await;
-                        (launcher, result)
-                    }));
-                }
-            }
-            // A process that is being started is ended once it is there.
-            Action::End => self.must_end = true,
+            Action::Spawn(spawn) => self.begin(spawn),
+            Action::End => match self.starting.take() {
+                // What was started of it ends with the future. The machine knows why better than we do.
+                Some(_) => self.tell(Event::StartFailed(SessionError::Stopped)),
+                None => self.must_end = true,
+            },
         }
     }
 
-    pub(super) fn started(&mut self, result: Result<Process, SessionError>) {
-        let process = match result {
-            Ok(process) => process,
-            Err(error) => return self.tell(Event::StartFailed(error)),
-        };
-        self.facts.pid = process.handle.pid();
-        self.facts.logs.clone_from(&process.logs);
-        self.facts.processes += 1;
-        self.glance.process_started();
-        let Process { handle, output, input, stderr, .. } = process;
-        let stderr = Some(stderr).filter(|_| self.outlet.observer.is_some());
-        self.streams = Some(Streams { output, input, stderr });
-        self.handle = Some(handle);
-        if !self.must_end {
-            self.tell(Event::Started);
+    fn write(&mut self, line: Outgoing) {
+        let Some(streams) = &mut self.streams else { return };
+        let position = streams.input.position();
+        let is_queued = streams.input.queue(line.to_line().trim_end_matches('\n').as_bytes());
+        match (line, is_queued) {
+            (Outgoing::User(message), true) => streams.unwritten.push((position, message)),
+            // Nothing is lost: it goes to the next process.
+            (Outgoing::User(message), false) => {
+                self.must_end = true;
+                self.tell(Event::Ending);
+                self.tell(Event::Unwritten(Box::new(message)));
+            }
+            // The CLI does not hear this any more, and does not wait for it either.
+            _ => {}
         }
     }
 
     fn ask(&mut self, ask: Ask) {
         let request = ask.id().clone();
-        let Some(handler) = self.handler.clone() else {
+        let Some(handler) = self.deciders.handler().cloned() else {
             let decision = denied(&ask);
             return self.tell(Event::Decided { request, decision });
         };

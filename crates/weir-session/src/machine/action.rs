@@ -19,6 +19,8 @@ pub enum Action {
     Write(Outgoing),
     /// Put this into the log of the conversation. Comes before the reply that depends on it.
     Record(HostEvent),
+    /// The session has this name: nobody else may have it.
+    Claim(SessionId),
     /// Let the host's handler decide.
     Ask(Ask),
     /// The decision is no longer wanted.
@@ -34,12 +36,14 @@ pub enum Action {
 }
 
 /// How a process is to be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spawn {
     /// The session to go on with.
     pub resume: Option<SessionId>,
     /// Whether to go on with a copy of it.
     pub fork: bool,
+    /// Whether an earlier process has had this conversation and what was said is lost: it needs a new name.
+    pub afresh: bool,
 }
 
 /// A reply to a command.
@@ -54,6 +58,8 @@ pub enum Reply {
     Answer(Value),
     /// There was nothing to interrupt.
     NothingRuns,
+    /// It was not done, because there is something to do.
+    Busy,
 }
 
 /// How a turn ended.

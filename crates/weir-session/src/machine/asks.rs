@@ -44,6 +44,12 @@ impl Asks {
         self.introduction = answer;
     }
 
+    /// Gives back the memory of what has been.
+    pub(super) fn rest(&mut self) {
+        self.open.shrink_to_fit();
+        self.answered.shrink_to_fit();
+    }
+
     fn take(&mut self, id: &RequestId) -> Option<Ask> {
         let place = self.open.iter().position(|open| open.ask.id() == id)?;
         Some(self.open.swap_remove(place).ask)

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 use weir_transcript::{HostEvent, Sink};
-use weir_wire::{ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId, SystemMessage};
+use weir_wire::{
+    CommandState, ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId, SystemMessage,
+};
 
 use super::Machine;
 use super::action::{Action, Reply};
@@ -79,7 +81,13 @@ impl Machine {
             Message::ControlResponse(message) => self.answered(&message.response, sink),
             Message::ControlRequest(request) => self.asked(now, request),
             Message::ControlCancel(cancel) => self.withdrawn(&cancel.request_id.to_id()),
-            Message::CommandLifecycle(_) => self.messages.are_named(),
+            Message::CommandLifecycle(line) => {
+                self.messages.are_named();
+                // The view may have dropped the entry, and nothing changes there.
+                if matches!(line.state, CommandState::Cancelled) {
+                    self.message_withdrawn(&line.command_uuid.to_id());
+                }
+            }
             Message::Result(result) => {
                 if !result.user_message_uuids.is_empty() {
                     self.messages.are_named();

@@ -1,10 +1,12 @@
 //! What the machine is told.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use weir_process::Exit;
+use weir_process::{Exit, LogError};
 use weir_wire::{HostRequest, Line, MessageId, OutgoingMessage, RequestId};
 
+use super::settings::MachineSettings;
 use crate::ask::Decision;
 use crate::error::SessionError;
 
@@ -26,8 +28,18 @@ pub struct Now {
 pub enum Event<'a> {
     /// The session begins. Comes first, and once.
     Began,
+    /// Other settings count from now on, except for which session it is.
+    Reconfigured {
+        /// The settings.
+        settings: Box<MachineSettings>,
+        /// Whether the process that runs was started in another way and has to be replaced.
+        replace: bool,
+    },
     /// The process that was asked for runs.
-    Started,
+    Started {
+        /// Whether it is too old to be asked whether it is ready.
+        too_old: bool,
+    },
     /// It could not be started.
     StartFailed(SessionError),
     /// The CLI wrote a line.
@@ -48,6 +60,21 @@ pub enum Event<'a> {
         /// The last that it printed on its standard error.
         stderr: String,
     },
+    /// The process is ending by itself: it reads no more. What it wrote and how it ended comes later.
+    Ending,
+    /// The process that is ending was too old to be asked whether it is ready. The next one will not be asked.
+    TooOld,
+    /// A message that was to be written to the process never was, not a byte of it.
+    Unwritten(Box<OutgoingMessage>),
+    /// A raw log has failed.
+    LogFailed {
+        /// Which one, and why.
+        error: Arc<LogError>,
+        /// Whether nothing may go on without it.
+        required: bool,
+    },
+    /// The process must not go on, for a reason of ours.
+    Failed(SessionError),
     /// Time has passed.
     Tick,
 }
@@ -106,6 +133,11 @@ pub enum Command {
     },
     /// End the process but not the session: the next message starts another one.
     Close {
+        /// Who asks.
+        ticket: Ticket,
+    },
+    /// The same, unless there is something to do. The reply says which.
+    CloseIfIdle {
         /// Who asks.
         ticket: Ticket,
     },

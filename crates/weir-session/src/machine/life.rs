@@ -1,15 +1,16 @@
-//! The process behind the conversation: when it starts, when it is ready, and how it ends.
+//! The process behind the conversation: when it starts, when it is ready, and when it is to end.
+
+mod ending;
 
 use std::time::{Duration, Instant};
 
-use weir_process::Exit;
 use weir_transcript::{HostEvent, Sink};
 use weir_wire::{HostRequest, SessionId};
 
 use super::action::{Action, Reply, Spawn};
 use super::control::Purpose;
 use super::event::{Now, Ticket};
-use super::{Machine, Noticed};
+use super::{Machine, MachineSettings, Noticed, Phase};
 use crate::error::SessionError;
 
 /// When the last background task has ended, the CLI begins a turn by itself. It says so only when it does, and old
@@ -26,20 +27,35 @@ pub(super) struct Life {
     is_named: bool,
     /// The session that the process which is being started goes on with, and not with a copy of it.
     spawning: Option<SessionId>,
-    /// Who waits for the process to be ready.
-    starting: Vec<Ticket>,
+    /// Whether the process has said that it is ready, or was not asked.
+    has_answered: bool,
+    /// Who waits for the process to be ready. Whoever came when one was ending waits for the next.
+    starting: Vec<(Ticket, Waits)>,
     /// Who waits until nothing runs.
     settling: Vec<Ticket>,
     /// Who waits for the end of the process.
     closing: Vec<Ticket>,
     /// Whether the process is to end when its turn has.
     close: bool,
+    /// Whether the process is to be replaced once nothing runs, in the background either.
+    renew: bool,
+    /// Why the process must not go on. Boxed, as it is rare and large.
+    failure: Option<Box<SessionError>>,
     /// Whether the session is to end.
     stop: bool,
     /// When the process is ended although its turn has not.
     escalate_at: Option<Instant>,
     /// Until when a turn may begin that nobody asked for.
     wakes_until: Option<Instant>,
+}
+
+/// Which process somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// The one that is there, or is started for them. If it dies at once, so would the next.
+    ForThisProcess,
+    /// The one after that which is ending.
+    ForNextProcess,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +78,13 @@ impl Life {
             resume,
             is_named: false,
             spawning: None,
+            has_answered: false,
             starting: Vec::new(),
             settling: Vec::new(),
             closing: Vec::new(),
             close: false,
+            renew: false,
+            failure: None,
             stop: false,
             escalate_at: None,
             wakes_until: None,
@@ -95,7 +114,11 @@ impl Life {
 
     /// Whether messages can be written.
     pub(super) fn takes_messages(&self) -> bool {
-        self.is_ready() && !self.close && !self.stop && self.escalate_at.is_none()
+        self.is_ready() && !self.close && !self.renew && !self.stop && self.escalate_at.is_none()
+    }
+
+    pub(super) fn has_answered(&self) -> bool {
+        self.has_answered
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -114,6 +137,27 @@ impl Life {
     /// The CLI has said which session this is.
     pub(super) fn is_named(&mut self) {
         self.is_named = true;
+    }
+
+    pub(super) fn has_name(&self) -> bool {
+        self.is_named
+    }
+
+    /// Why the process must not go on, if it must not.
+    pub(super) fn failure(&self) -> Option<&SessionError> {
+        self.failure.as_deref()
+    }
+
+    /// For which process somebody waits who comes now.
+    pub(super) fn waits(&self) -> Waits {
+        if self.state == State::Ending { Waits::ForNextProcess } else { Waits::ForThisProcess }
+    }
+
+    /// The process reads no more. What comes from now on is for the next one.
+    pub(super) fn process_is_ending(&mut self) {
+        if self.is_alive() {
+            self.state = State::Ending;
+        }
     }
 
     pub(super) fn settle(&mut self, ticket: Ticket) {
@@ -141,13 +185,38 @@ impl Machine {
         if self.life.stop {
             return self.reply(ticket, Err(SessionError::Stopped));
         }
-        self.life.starting.push(ticket);
+        let waits = self.life.waits();
+        self.life.starting.push((ticket, waits));
+    }
+
+    /// It ended because it was asked what it does not understand. Nobody need be disappointed: the next is not asked.
+    pub(super) fn too_old(&mut self) {
+        self.life.close = true;
+        self.watchdog.take_fired();
+    }
+
+    pub(super) fn close_if_idle(&mut self, ticket: Ticket) {
+        if self.is_occupied() || !self.life.starting.is_empty() {
+            return self.reply(ticket, Ok(Reply::Busy));
+        }
+        self.life.close(ticket);
+    }
+
+    pub(super) fn reconfigured(&mut self, now: Now, settings: MachineSettings, replace: bool) {
+        let (resume, fork) = (self.settings.resume.take(), self.settings.fork);
+        self.fold.set_options(settings.fold.clone());
+        self.settings = MachineSettings { resume, fork, ..settings };
+        self.life.renew = replace && self.life.is_alive();
+        if self.phase() == Phase::Idle {
+            // Whoever reconfigures a session is about to use it.
+            self.watchdog.heard(now.instant);
+        }
     }
 
     pub(super) fn stop(&mut self, ticket: Ticket, sink: &mut Sink<'_>) {
         self.life.closing.push(ticket);
         self.life.stop = true;
-        self.drop_queue(&SessionError::Stopped, sink);
+        self.drop_queue(&SessionError::Stopped, true, sink);
     }
 
     /// Notes whether the CLI may be about to begin a turn by itself.
@@ -163,81 +232,38 @@ impl Machine {
 
     /// When it matters that no such turn has begun.
     pub(super) fn wake_up_deadline(&self) -> Option<Instant> {
-        let does_matter = !self.life.settling.is_empty() || !self.settings.keep_process;
+        let does_matter = !self.life.settling.is_empty() || self.life.renew || !self.settings.keep_process;
         self.life.wakes_until.filter(|_| does_matter && !self.is_busy())
     }
 
-    pub(super) fn process_started(&mut self, now: Now, sink: &mut Sink<'_>) {
+    pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut Sink<'_>) {
         self.life.state = State::Initialising;
+        self.life.has_answered = false;
         self.watchdog.heard(now.instant);
         let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);
-        match self.settings.initialize.clone() {
+        match self.settings.initialize.clone().filter(|_| !too_old) {
             Some(request) => self.ask_cli(now, Purpose::Initialize, HostRequest::Initialize(request)),
             None => self.ready(),
         }
     }
 
-    pub(super) fn start_failed(&mut self, error: SessionError, sink: &mut Sink<'_>) {
-        let error = if self.life.stop { SessionError::Stopped } else { error };
-        self.watchdog.take_fired();
-        self.give_up(&error, sink);
-        self.process_is_gone();
-    }
-
-    /// Nobody waits for a process any more.
-    fn give_up(&mut self, error: &SessionError, sink: &mut Sink<'_>) {
-        for ticket in std::mem::take(&mut self.life.starting) {
-            self.reply(ticket, Err(error.clone()));
-        }
-        self.drop_queue(error, sink);
-    }
-
-    fn process_is_gone(&mut self) {
-        self.life.escalate_at = None;
-        self.life.wakes_until = None;
-        self.life.close = false;
-        self.life.state = if self.life.stop { State::Over } else { State::Absent };
-        self.messages.process_is_gone();
-        self.tell_ended();
-    }
-
     /// The CLI answered, or cannot be asked.
     pub(super) fn ready(&mut self) {
+        self.life.has_answered = true;
         if self.life.state != State::Initialising {
             return;
         }
         self.life.state = State::Ready;
-        for ticket in std::mem::take(&mut self.life.starting) {
-            self.reply(ticket, Ok(Reply::Done));
-        }
     }
 
-    pub(super) fn process_exited(&mut self, exit: Exit, stderr: String, sink: &mut Sink<'_>) {
-        let error = self.end_of_process(exit, &stderr);
-        let event = HostEvent::ProcessExited { code: exit.code, signal: exit.signal, stderr };
-        self.messages.process_ends_with(error.clone());
-        self.record(event, sink);
-        self.lose_written(&error);
-        self.fail_requests(&error);
-        self.forget_asks();
-        // A CLI that ends by itself before it took a message would do so again, for ever. One that we ended
-        // because somebody wanted it closed is no reason to disappoint those who wait for the next.
-        if self.life.stop || !self.life.close && !self.messages.was_any_written() {
-            self.give_up(&error, sink);
+    /// Those who wait for a process have one. One that is about to be replaced is not what they want.
+    fn tell_started(&mut self) {
+        if !self.life.renew {
+            for (ticket, _) in std::mem::take(&mut self.life.starting) {
+                self.reply(ticket, Ok(Reply::Done));
+            }
         }
-        self.process_is_gone();
-    }
-
-    /// Why the waiting is in vain, as far as it was a process that ended it.
-    fn end_of_process(&mut self, exit: Exit, stderr: &str) -> SessionError {
-        if let Some((phase, after)) = self.watchdog.take_fired() {
-            return SessionError::TimedOut { phase, after, stderr: stderr.to_owned() };
-        }
-        if self.life.stop {
-            return SessionError::Stopped;
-        }
-        SessionError::Died { exit, stderr: stderr.to_owned(), text: None }
     }
 
     /// Starts a process if one is needed, and ends the one that is not.
@@ -263,13 +289,11 @@ impl Machine {
                 self.life.close = false;
                 self.tell_ended();
             }
-            State::Ready if !self.life.starting.is_empty() => {
-                for ticket in std::mem::take(&mut self.life.starting) {
-                    self.reply(ticket, Ok(Reply::Done));
-                }
+            State::Starting | State::Initialising => self.end_if_wanted(now, sink),
+            State::Ready => {
+                self.tell_started();
                 self.end_if_wanted(now, sink);
             }
-            State::Starting | State::Initialising | State::Ready => self.end_if_wanted(now, sink),
             State::Ending => {}
             State::Over => self.tell_ended(),
         }
@@ -283,6 +307,9 @@ impl Machine {
             && self.is_settled()
         {
             // It has had its message; the next one gets another process.
+            self.life.close = true;
+        }
+        if self.life.renew && self.life.is_ready() && self.is_settled() {
             self.life.close = true;
         }
         let is_busy = self.is_busy();
@@ -303,10 +330,17 @@ impl Machine {
     }
 
     /// Which session the next process goes on with. Only the first begins a copy: that has a name of its own then.
+    ///
+    /// What is not kept on disk is gone with its process. The next one starts over, from where the first began, and
+    /// the CLI gives it another name, by which everybody sees that it is not the same conversation.
     fn next_spawn(&self) -> Spawn {
+        if self.life.is_named && !self.settings.persistence {
+            let resume = self.life.resume.clone();
+            return Spawn { fork: resume.is_some(), resume, afresh: true };
+        }
         match self.life.resume.clone().filter(|_| !self.life.is_named) {
-            Some(resume) => Spawn { resume: Some(resume), fork: self.settings.fork },
-            None => Spawn { resume: self.view().session.id.clone(), fork: false },
+            Some(resume) => Spawn { resume: Some(resume), fork: self.settings.fork, afresh: false },
+            None => Spawn { resume: self.view().session.id.clone(), ..Spawn::default() },
         }
     }
 

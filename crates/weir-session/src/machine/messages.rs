@@ -11,27 +11,44 @@ use super::Machine;
 use super::action::{Action, Reply, TurnEnd};
 use super::control::Purpose;
 use super::event::{Now, SendMode, Ticket};
+use super::life::Waits;
 use crate::error::SessionError;
 
 /// Our messages that have not come to their end.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    queued: VecDeque<(OutgoingMessage, SendMode)>,
+    queued: VecDeque<Queued>,
     /// Written to the CLI and not answered.
     written: Vec<Written>,
-    /// Whether this process was sent a message.
-    any_written: bool,
-    /// Why the process ends, while its end is being recorded.
-    end: Option<SessionError>,
+    /// How many messages this process was sent.
+    sent: usize,
+    /// Why the process ends, while its end is being recorded. Boxed, as it is rare and large.
+    end: Option<Box<SessionError>>,
     /// Whether the CLI says which messages it answers, which shows with the first. Without that, a message sent
     /// into a running turn could not be told from one that waits, so it waits here.
     are_named: bool,
 }
 
 #[derive(Debug)]
+struct Queued {
+    message: OutgoingMessage,
+    mode: SendMode,
+    waits: Waits,
+    /// Whether a process died on which it was to be written. That happens once; twice is a process that never reads.
+    is_second_try: bool,
+}
+
+impl Queued {
+    fn is(&self, id: &MessageId) -> bool {
+        self.message.uuid.as_ref() == Some(id)
+    }
+}
+
+#[derive(Debug)]
 struct Written {
     id: MessageId,
     at: Instant,
+    is_second_try: bool,
 }
 
 impl Messages {
@@ -45,7 +62,7 @@ impl Messages {
 
     /// Whether the process that runs was sent a message.
     pub(super) fn was_any_written(&self) -> bool {
-        self.any_written
+        self.sent > 0
     }
 
     pub(super) fn oldest_written(&self) -> Option<Instant> {
@@ -53,7 +70,13 @@ impl Messages {
     }
 
     pub(super) fn process_ends_with(&mut self, error: SessionError) {
-        self.end = Some(error);
+        self.end = Some(Box::new(error));
+    }
+
+    /// Gives back the memory of what has been.
+    pub(super) fn rest(&mut self) {
+        self.queued.shrink_to_fit();
+        self.written.shrink_to_fit();
     }
 
     /// The CLI has called a message by its name.
@@ -63,18 +86,19 @@ impl Messages {
 
     pub(super) fn process_is_gone(&mut self) {
         self.end = None;
-        self.any_written = false;
+        self.sent = 0;
+        for queued in &mut self.queued {
+            queued.waits = Waits::ForThisProcess;
+        }
     }
 
     fn is_known(&self, id: &MessageId) -> bool {
-        self.written.iter().any(|written| written.id == *id)
-            || self.queued.iter().any(|(message, _)| message.uuid.as_ref() == Some(id))
+        self.written.iter().any(|written| written.id == *id) || self.queued.iter().any(|queued| queued.is(id))
     }
 
-    fn take_written(&mut self, id: &MessageId) -> bool {
-        let before = self.written.len();
-        self.written.retain(|written| written.id != *id);
-        self.written.len() != before
+    fn take_written(&mut self, id: &MessageId) -> Option<Written> {
+        let place = self.written.iter().position(|written| written.id == *id)?;
+        Some(self.written.remove(place))
     }
 }
 
@@ -101,7 +125,8 @@ impl Machine {
         }
         let (text, images) = described(&message.content);
         self.record(HostEvent::MessageQueued { message: id, text, images }, sink);
-        self.messages.queued.push_back((message, mode));
+        let waits = self.life.waits();
+        self.messages.queued.push_back(Queued { message, mode, waits, is_second_try: false });
         self.reply(ticket, Ok(Reply::Accepted));
     }
 
@@ -112,11 +137,13 @@ impl Machine {
             if self.drops_exhausted_queue(sink) {
                 return;
             }
-            let Some((mut message, _)) = self.messages.queued.remove(place) else { return };
+            let Some(Queued { mut message, is_second_try, .. }) = self.messages.queued.remove(place) else {
+                return;
+            };
             let Some(id) = message.uuid.clone() else { continue };
             message.session_id.clone_from(&self.view().session.id);
-            self.messages.written.push(Written { id: id.clone(), at: now.instant });
-            self.messages.any_written = true;
+            self.messages.written.push(Written { id: id.clone(), at: now.instant, is_second_try });
+            self.messages.sent += 1;
             self.watchdog.heard(now.instant);
             // Recorded first: what the log does not know was not sent.
             self.record(HostEvent::MessageSent { message: id }, sink);
@@ -124,25 +151,39 @@ impl Machine {
         }
     }
 
+    /// The process died before it could be given this message, so the message waits for the next one.
+    pub(super) fn unwritten(&mut self, message: OutgoingMessage, sink: &mut Sink<'_>) {
+        let Some(id) = message.uuid.clone() else { return };
+        let Some(written) = self.messages.take_written(&id) else { return };
+        self.messages.sent = self.messages.sent.saturating_sub(1);
+        let waits = if written.is_second_try { Waits::ForThisProcess } else { Waits::ForNextProcess };
+        let (text, images) = described(&message.content);
+        self.record(HostEvent::MessageQueued { message: id, text, images }, sink);
+        let queued = Queued { message, mode: SendMode::Queue, waits, is_second_try: true };
+        self.messages.queued.push_front(queued);
+    }
+
     /// The message that may be written now. One that waits for its turn does not hold up one that does not.
     fn next_to_write(&self) -> Option<usize> {
         if self.is_busy() {
             let mut queued = self.messages.queued.iter();
-            return queued.position(|(_, mode)| *mode == SendMode::Steer).filter(|_| self.messages.are_named);
+            return queued
+                .position(|queued| queued.mode == SendMode::Steer)
+                .filter(|_| self.messages.are_named);
         }
-        let is_used_up = !self.settings.keep_process && self.messages.any_written;
+        let is_used_up = !self.settings.keep_process && self.messages.was_any_written();
         (!self.messages.queued.is_empty() && !is_used_up).then_some(0)
     }
 
     /// Lets all that waits fail if no more may be spent. Says whether anything did.
     pub(super) fn drops_exhausted_queue(&mut self, sink: &mut Sink<'_>) -> bool {
         let Some(error) = self.exhausted().filter(|_| self.messages.is_any_queued()) else { return false };
-        self.drop_queue(&error, sink);
+        self.drop_queue(&error, true, sink);
         true
     }
 
     pub(super) fn cancel(&mut self, now: Now, ticket: Ticket, id: &MessageId, sink: &mut Sink<'_>) {
-        let place = self.messages.queued.iter().position(|(message, _)| message.uuid.as_ref() == Some(id));
+        let place = self.messages.queued.iter().position(|queued| queued.is(id));
         if let Some(place) = place {
             self.messages.queued.remove(place);
             self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
@@ -171,14 +212,18 @@ impl Machine {
 
     /// The CLI has taken a message back.
     pub(super) fn message_withdrawn(&mut self, id: &MessageId) {
-        if self.messages.take_written(id) {
+        if self.messages.take_written(id).is_some() {
             self.actions.push(Action::MessageEnded(id.clone(), Err(SessionError::Cancelled)));
         }
     }
 
-    /// Messages that were never written fail for this reason.
-    pub(super) fn drop_queue(&mut self, error: &SessionError, sink: &mut Sink<'_>) {
-        for (message, _) in std::mem::take(&mut self.messages.queued) {
+    /// Messages that were never written fail for this reason, all of them or those that waited for this process.
+    pub(super) fn drop_queue(&mut self, error: &SessionError, all: bool, sink: &mut Sink<'_>) {
+        let is_dropped = |queued: &Queued| all || queued.waits == Waits::ForThisProcess;
+        let (dropped, kept): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.messages.queued).into_iter().partition(is_dropped);
+        self.messages.queued = kept;
+        for Queued { message, .. } in dropped {
             let Some(id) = message.uuid else { continue };
             self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
             self.actions.push(Action::MessageEnded(id, Err(error.clone())));
@@ -198,7 +243,8 @@ impl Machine {
             // No result came, and none will.
             Some(end) if turn.result.is_none() => Some(with_text(end, &text)),
             _ if self.watchdog.has_fired() => self.timed_out(),
-            _ => None,
+            // What came after the failure is not what was asked for: it is not in the log, or somebody else's.
+            _ => self.life.failure().cloned(),
         };
         let is_unasked = turn.messages.is_empty() && matches!(turn.cause, TurnCause::Unasked { .. });
         let end = Arc::new(TurnEnd {
@@ -208,7 +254,7 @@ impl Machine {
             turn,
         });
         for id in &end.turn.messages {
-            if self.messages.take_written(id) {
+            if self.messages.take_written(id).is_some() {
                 let result = error.clone().map_or_else(|| Ok(Arc::clone(&end)), Err);
                 self.actions.push(Action::MessageEnded(id.clone(), result));
             }

@@ -48,6 +48,8 @@ pub struct Machine {
 #[derive(Debug, Default)]
 struct Noticed {
     began: bool,
+    /// Whether the session has another name, model or the like.
+    session: bool,
     ended: Vec<Turn>,
     cancelled: Vec<MessageId>,
     /// Requests that nobody waits for any more although we have not answered them.
@@ -59,6 +61,7 @@ impl Noticed {
     fn change(&mut self, change: &Change<'_>) {
         match change {
             Change::TurnAdded(_) => self.began = true,
+            Change::Session(_) => self.session = true,
             Change::TurnReplaced(turn) if turn.state != TurnState::Running => {
                 self.ended.push(Turn::clone(turn));
             }
@@ -122,7 +125,13 @@ impl Machine {
         match event {
             Event::Line(line) => return self.line(now, line, sink),
             Event::Began => self.began(sink),
-            Event::Started => self.process_started(now, sink),
+            Event::Reconfigured { settings, replace } => self.reconfigured(now, *settings, replace),
+            Event::Started { too_old } => self.process_started(now, too_old, sink),
+            Event::Ending => self.life.process_is_ending(),
+            Event::TooOld => self.too_old(),
+            Event::Unwritten(message) => self.unwritten(*message, sink),
+            Event::LogFailed { error, required } => self.log_failed(error, required, sink),
+            Event::Failed(error) => self.must_not_go_on(error),
             Event::StartFailed(error) => self.start_failed(error, sink),
             Event::Command(command) => self.command(now, command, sink),
             Event::Decided { request, decision } => self.decided(&request, decision, sink),
@@ -134,6 +143,13 @@ impl Machine {
             // The CLI has something else to do than before, and its time for that begins now.
             self.watchdog.heard(now.instant);
         }
+    }
+
+    /// Gives back the memory that is not needed while there is nothing to do.
+    pub fn rest(&mut self) {
+        self.messages.rest();
+        self.asks.rest();
+        self.actions.shrink_to_fit();
     }
 
     /// What is to be done, in order.
@@ -151,9 +167,22 @@ impl Machine {
         self.life.has_process()
     }
 
-    /// Whether there is something to do: a message, a turn, something in the background.
+    /// Whether there is something to do: a start, a message, a turn, something in the background.
     pub fn is_occupied(&self) -> bool {
-        self.is_busy() || self.messages.is_any_queued() || !self.view().tasks.is_empty()
+        self.is_busy()
+            || self.life.is_starting()
+            || self.messages.is_any_queued()
+            || !self.view().tasks.is_empty()
+    }
+
+    /// Whether the process that runs has said that it is ready, or was not asked.
+    pub fn has_answered(&self) -> bool {
+        self.life.has_answered()
+    }
+
+    /// Whether the session is to end.
+    pub fn is_stopping(&self) -> bool {
+        self.life.is_stopping()
     }
 
     /// Whether the session is over: nothing more will happen.
@@ -180,6 +209,7 @@ impl Machine {
             self.watchdog.heard(now.instant);
         }
         let had_tasks = !self.view().tasks.is_empty();
+        let was_named = self.life.has_name();
         let mut noticed = Noticed::default();
         self.fold.line(line, &mut |view, change| {
             noticed.change(change);
@@ -188,6 +218,12 @@ impl Machine {
         let lost_tasks = had_tasks && self.view().tasks.is_empty();
         let message = line.body.message();
         let concerns_us = message.is_some_and(|message| self.protocol_line(now, message, sink));
+        if self.life.has_name()
+            && (!was_named || noticed.session)
+            && let Some(id) = self.view().session.id.clone()
+        {
+            self.actions.push(Action::Claim(id));
+        }
         if concerns_us || lost_tasks || !noticed.is_empty() {
             self.expect_wake_up(now, lost_tasks, &noticed);
             self.noticed(noticed);
@@ -243,6 +279,7 @@ impl Machine {
             Command::Start { ticket } => self.start(ticket),
             Command::Settle { ticket } => self.life.settle(ticket),
             Command::Close { ticket } => self.life.close(ticket),
+            Command::CloseIfIdle { ticket } => self.close_if_idle(ticket),
             Command::Stop { ticket } => self.stop(ticket, sink),
         }
     }

@@ -16,6 +16,8 @@ pub struct MachineSettings {
     pub initialize: Option<InitializeRequest>,
     /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
     pub keep_process: bool,
+    /// Whether the CLI keeps the session on disk, so that the next process can go on with it.
+    pub persistence: bool,
     /// How long things may take.
     pub limits: Limits,
     /// What the conversation may cost, in dollars.
@@ -31,6 +33,7 @@ impl Default for MachineSettings {
             fork: false,
             initialize: Some(InitializeRequest::default()),
             keep_process: true,
+            persistence: true,
             limits: Limits::default(),
             max_cost_usd: None,
             fold: FoldOptions { keep_entries: Some(512), ..FoldOptions::default() },

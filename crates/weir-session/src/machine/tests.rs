@@ -37,7 +37,7 @@ fn nothing_is_started_until_somebody_wants_something() {
     assert_eq!(host.process, Process::None);
     assert_eq!(host.machine.deadline(), None);
     host.send("m1", SendMode::Queue);
-    assert_eq!(host.spawns, [Spawn { resume: None, fork: false }]);
+    assert_eq!(host.spawns, [Spawn::default()]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn the_next_process_goes_on_with_the_session_that_the_cli_named() {
     host.says(&result(&["m1"]));
     host.exits(0);
     host.send("m2", SendMode::Queue);
-    let resumed = |id: &str| Spawn { resume: Some(SessionId::new(id)), fork: false };
+    let resumed = |id: &str| Spawn { resume: Some(SessionId::new(id)), ..Spawn::default() };
     assert_eq!(host.spawns, [resumed("s0"), resumed("s1")]);
 }
 
@@ -67,7 +67,7 @@ fn only_the_first_process_forks() {
     host.says(&init());
     host.exits(1);
     host.command(|ticket| Command::Start { ticket });
-    let spawn = |id: &str, fork| Spawn { resume: Some(SessionId::new(id)), fork };
+    let spawn = |id: &str, fork| Spawn { resume: Some(SessionId::new(id)), fork, afresh: false };
     assert_eq!(host.spawns, [spawn("s0", true), spawn("s0", true), spawn("s1", false)]);
 }
 

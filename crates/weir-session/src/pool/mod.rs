@@ -4,17 +4,21 @@
 //! with its history, by the next message. The pool only decides who may have one.
 
 mod admission;
-mod fingerprint;
+mod room;
+mod spare;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use admission::{Admission, Resident, admit};
-pub use fingerprint::Fingerprint;
+use admission::Room;
+use room::residents;
+use spare::Spare;
+use tokio::sync::Notify;
 use weir_process::ProcessId;
 
 use crate::error::SessionError;
+use crate::fingerprint::Fingerprint;
 use crate::machine::{SendMode, TurnEnd};
 use crate::options::{Conversation, SessionOptions};
 use crate::session::{Message, Sent, Session};
@@ -71,23 +75,19 @@ type Recipe = Arc<dyn Fn() -> SessionOptions + Send + Sync>;
 
 #[derive(Default)]
 struct State {
-    residents: HashMap<String, Entry>,
-    spares: Vec<(Fingerprint, Session)>,
+    residents: HashMap<String, Session>,
+    spares: Vec<Spare>,
     recipes: Vec<(Fingerprint, Recipe)>,
-    /// Processes that are about to be started.
-    reserved: usize,
+    room: Room,
     touches: u64,
     shut_down: bool,
-}
-
-struct Entry {
-    session: Session,
-    fingerprint: Fingerprint,
 }
 
 struct Inner {
     options: PoolOptions,
     state: Mutex<State>,
+    /// Whenever somebody who made room has made it, or has given up.
+    room: Notify,
 }
 
 /// Many conversations, each under a name.
@@ -96,6 +96,12 @@ struct Inner {
 #[derive(Clone)]
 pub struct Pool {
     inner: Arc<Inner>,
+}
+
+/// Room for a process that is about to be started. Dropping it gives the room back.
+#[derive(Debug)]
+pub struct Reservation {
+    claim: room::Claim,
 }
 
 /// A conversation of a pool.
@@ -109,7 +115,7 @@ pub struct Pooled {
 impl Pool {
     /// An empty pool.
     pub fn new(options: PoolOptions) -> Self {
-        Self { inner: Arc::new(Inner { options, state: Mutex::new(State::default()) }) }
+        Self { inner: Arc::new(Inner { options, state: Mutex::default(), room: Notify::new() }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -119,8 +125,8 @@ impl Pool {
 
     /// The conversation of this name: the one that is there, or a new one.
     ///
-    /// If it is there but was started with other options, it goes on with these: the process is replaced once its
-    /// turn has ended. Its place in the conversation is kept; `options.conversation` counts for new ones only.
+    /// If it is there, it goes on with these options, see [`Session::reconfigure`]: where they need another process,
+    /// it is replaced once nothing runs. `options.conversation` and `options.history` count for new ones only.
     pub fn conversation(&self, key: impl Into<String>, mut options: SessionOptions) -> Pooled {
         let key = key.into();
         let fingerprint = Fingerprint::of(&options);
@@ -128,48 +134,36 @@ impl Pool {
             options.limits.idle = self.inner.options.idle;
         }
         let mut state = self.lock();
-        let before = state.residents.get(&key).map(|entry| (entry.session.clone(), entry.fingerprint));
+        let before = state.residents.get(&key).cloned();
         let session = match before {
-            Some((session, same)) if same == fingerprint && !session.is_over() => {
+            Some(session) if !session.is_over() => {
+                session.reconfigure_as(options, Some(fingerprint));
                 return Pooled { pool: self.clone(), key, session };
             }
-            Some((old, _)) => {
-                if let Some(id) = old.glance().session_id() {
+            Some(old) => {
+                if let Some(id) = old.glance().session_id().filter(|_| options.persistence) {
                     options.conversation = Conversation::Resume(id);
                 }
-                options.predecessor = Some(old);
                 Session::new(options)
             }
-            None => self.spare_or_new(&mut state, fingerprint, options),
+            None => spare_or_new(&mut state, fingerprint, options),
         };
         state.touches += 1;
         session.glance().touch(state.touches);
-        state.residents.insert(key.clone(), Entry { session: session.clone(), fingerprint });
-        drop(state);
-        self.refill();
+        state.residents.insert(key.clone(), session.clone());
         Pooled { pool: self.clone(), key, session }
     }
 
-    fn spare_or_new(
-        &self,
-        state: &mut State,
-        fingerprint: Fingerprint,
-        mut options: SessionOptions,
-    ) -> Session {
-        let place = state.spares.iter().position(|(kind, spare)| *kind == fingerprint && !spare.is_over());
-        match place.filter(|_| options.conversation == Conversation::New && options.history.is_none()) {
-            Some(place) => {
-                let (_, session) = state.spares.swap_remove(place);
-                session.adopt(options.handler.take(), options.observer.take());
-                session
-            }
-            None => Session::new(options),
-        }
-    }
-
     /// Keeps processes ready for new conversations with these options, so that their first answer comes sooner.
+    ///
+    /// They serve only conversations whose processes would be started in the very same way, with the same logs. A
+    /// process that locks its workspace is not kept ready: nobody else could work there meanwhile.
     pub fn prewarm(&self, recipe: impl Fn() -> SessionOptions + Send + Sync + 'static) {
-        let fingerprint = Fingerprint::of(&recipe());
+        let options = recipe();
+        if options.lock_workspace {
+            return;
+        }
+        let fingerprint = Fingerprint::of(&options);
         let mut state = self.lock();
         if state.recipes.iter().all(|(known, _)| *known != fingerprint) {
             state.recipes.push((fingerprint, Arc::new(recipe)));
@@ -184,46 +178,13 @@ impl Pool {
         if state.shut_down {
             return;
         }
-        state.spares.retain(|(_, spare)| !spare.is_over());
-        let live = state.residents.values().filter(|entry| entry.session.glance().has_process()).count();
+        state.spares.retain(|spare| !spare.is_dead());
+        let taken = state.room.taken(&residents(&state));
         for (fingerprint, recipe) in state.recipes.clone() {
-            let ready = state.spares.iter().filter(|(kind, _)| *kind == fingerprint).count();
-            let room = self.inner.options.most.saturating_sub(live + state.reserved + state.spares.len());
+            let ready = state.spares.iter().filter(|spare| spare.fingerprint == fingerprint).count();
+            let room = self.inner.options.most.saturating_sub(taken + state.spares.len());
             for _ in ready..self.inner.options.spares.min(ready + room) {
-                let session = Session::new(recipe());
-                state.spares.push((fingerprint, session.clone()));
-                tokio::spawn(warm_up(session));
-            }
-        }
-    }
-
-    /// Makes room for a process of this conversation.
-    async fn admit(&self, key: &str) -> Result<Reservation, PoolError> {
-        loop {
-            let to_close = {
-                let mut state = self.lock();
-                if state.shut_down {
-                    return Err(PoolError::ShutDown);
-                }
-                let residents: Vec<Resident> = state.residents.iter().map(resident).collect();
-                let (reserved, spares) = (state.reserved, state.spares.len());
-                match admit(key, &residents, reserved, spares, self.inner.options.most) {
-                    Admission::Admitted => {
-                        state.reserved += 1;
-                        return Ok(Reservation { pool: self.clone() });
-                    }
-                    Admission::DropSpare => state.spares.pop().map(|(_, spare)| (spare, true)),
-                    Admission::Evict(oldest) => {
-                        state.residents.get(&oldest).map(|entry| (entry.session.clone(), false))
-                    }
-                    Admission::Full => return Err(PoolError::Full { most: self.inner.options.most }),
-                }
-            };
-            match to_close {
-                Some((spare, true)) => spare.stop().await,
-                // Its history stays; an error means that it is over, which makes room as well.
-                Some((session, false)) => drop(session.close().await),
-                None => {}
+                state.spares.push(Spare::start(fingerprint, recipe()));
             }
         }
     }
@@ -234,7 +195,7 @@ impl Pool {
         let mut list: Vec<_> = state
             .residents
             .iter()
-            .map(|(key, entry)| (key.clone(), entry.session.glance().has_process()))
+            .map(|(key, session)| (key.clone(), session.glance().has_process()))
             .collect();
         list.sort();
         list
@@ -247,15 +208,20 @@ impl Pool {
 
     /// How many of them have a process.
     pub fn live_spares(&self) -> usize {
-        self.lock().spares.iter().filter(|(_, spare)| spare.glance().pid().is_some()).count()
+        self.lock().spares.iter().filter(|spare| spare.session.glance().pid().is_some()).count()
+    }
+
+    /// How many of them are ready: started, and with everything loaded that a first answer needs.
+    pub fn warm_spares(&self) -> usize {
+        self.lock().spares.iter().filter(|spare| spare.is_warm()).count()
     }
 
     /// Forgets a conversation and ends its process.
     pub async fn remove(&self, key: &str) -> bool {
-        let entry = self.lock().residents.remove(key);
-        match entry {
-            Some(entry) => {
-                entry.session.stop().await;
+        let session = self.lock().residents.remove(key);
+        match session {
+            Some(session) => {
+                session.stop().await;
                 true
             }
             None => false,
@@ -268,9 +234,8 @@ impl Pool {
             let mut state = self.lock();
             state.shut_down = true;
             state.recipes.clear();
-            let spares = std::mem::take(&mut state.spares).into_iter().map(|(_, spare)| spare);
-            let residents = state.residents.values().map(|entry| entry.session.clone());
-            spares.chain(residents.collect::<Vec<_>>()).collect()
+            let spares = std::mem::take(&mut state.spares).into_iter().map(|spare| spare.session);
+            spares.chain(state.residents.values().cloned()).collect()
         };
         let deadline = tokio::time::Instant::now() + patience;
         let mut tasks = tokio::task::JoinSet::new();
@@ -285,34 +250,17 @@ impl Pool {
     }
 }
 
-/// Starts a CLI and makes it load what it needs for a first answer.
-async fn warm_up(session: Session) {
-    if session.start().await.is_ok() {
-        // Old versions do not know this request; they are started, which is most of it.
-        let _ = session.context_usage().await;
-    }
-}
-
-fn resident((key, entry): (&String, &Entry)) -> Resident {
-    let glance = entry.session.glance();
-    Resident {
-        key: key.clone(),
-        has_process: glance.has_process(),
-        is_busy: glance.is_busy(),
-        touched: glance.touched(),
-    }
-}
-
-/// Room for a process that is about to be started. Dropping it gives the room back.
-#[derive(Debug)]
-pub struct Reservation {
-    pool: Pool,
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        let mut state = self.pool.lock();
-        state.reserved = state.reserved.saturating_sub(1);
+fn spare_or_new(state: &mut State, fingerprint: Fingerprint, options: SessionOptions) -> Session {
+    state.spares.retain(|spare| !spare.is_dead());
+    let is_new = options.conversation == Conversation::New && options.history.is_none();
+    let place = state.spares.iter().position(|spare| spare.fingerprint == fingerprint);
+    match place.filter(|_| is_new) {
+        Some(place) => {
+            let session = state.spares.swap_remove(place).session;
+            session.reconfigure_as(options, Some(fingerprint));
+            session
+        }
+        None => Session::new(options),
     }
 }
 
@@ -340,7 +288,7 @@ impl Pooled {
     /// Makes room for a process, for whoever has something to do between that and the message.
     pub async fn reserve(&self) -> Result<Reservation, PoolError> {
         self.recycle().await;
-        self.pool.admit(&self.key).await
+        Ok(Reservation { claim: self.pool.admit(&self.key).await? })
     }
 
     /// Sends a message for whose process there is room.
@@ -356,8 +304,9 @@ impl Pooled {
             self.session.glance().touch(state.touches);
         }
         let sent = self.session.send_as(message, mode).await;
-        // From here on the process itself is counted.
-        drop(reservation);
+        // From here on the process itself is counted, and what room is left is for spares.
+        drop(reservation.claim);
+        self.pool.refill();
         sent
     }
 
@@ -373,7 +322,8 @@ impl Pooled {
             options.most_bytes.zip(size).is_some_and(|(most, size)| size > most)
         };
         if is_old || is_large() {
-            let _ = self.session.close().await;
+            // Somebody else may have sent it a message meanwhile; then it is replaced another time.
+            let _ = self.session.close_if_idle().await;
         }
     }
 

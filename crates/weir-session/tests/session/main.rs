@@ -10,6 +10,8 @@ mod control;
 #[cfg(test)]
 mod dropped;
 #[cfg(test)]
+mod dying;
+#[cfg(test)]
 mod follow;
 #[cfg(test)]
 mod history;
@@ -23,6 +25,8 @@ mod one_shot;
 mod played;
 #[cfg(test)]
 mod queue;
+#[cfg(test)]
+mod reconfigured;
 #[cfg(test)]
 mod stop;
 #[cfg(test)]

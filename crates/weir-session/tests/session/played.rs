@@ -59,6 +59,11 @@ impl Stage {
         Cli { peer }
     }
 
+    /// Whether nobody wants processes any more.
+    pub(crate) fn is_left(&self) -> bool {
+        self.processes.is_closed()
+    }
+
     /// Provides a process that is ready and has nothing to do.
     pub(crate) async fn started(&self, session: &Session) -> Cli {
         let (started, cli) = tokio::join!(session.start(), self.ready());
@@ -235,12 +240,29 @@ impl Cli {
     }
 
     /// Ends.
+    /// Ends its output and reads no more, but does not end.
+    pub(crate) fn goes_deaf(mut self) -> Deaf {
+        self.peer.close_output();
+        Deaf { peer: self.peer }
+    }
+
     pub(crate) fn exits(self, code: i32) {
         self.peer.exit(Exit::with_code(code));
     }
 
     pub(crate) fn peer_mut(&mut self) -> &mut Peer {
         &mut self.peer
+    }
+}
+
+/// A CLI that has closed its output and takes its time to end.
+pub(crate) struct Deaf {
+    peer: Peer,
+}
+
+impl Deaf {
+    pub(crate) fn exits(self, code: i32) {
+        self.peer.exit(Exit::with_code(code));
     }
 }
 

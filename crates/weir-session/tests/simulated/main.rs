@@ -2,13 +2,29 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]
+#[cfg(feature = "mcp")]
+#[path = "../programs/calc.rs"]
+mod calc;
+#[cfg(test)]
 mod endings;
 #[cfg(test)]
 mod lessons;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(test)]
+mod old;
+#[cfg(test)]
 mod place;
 #[cfg(test)]
 mod pool;
+#[cfg(test)]
+#[path = "../programs/find.rs"]
+mod programs;
+#[cfg(test)]
+mod room;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]

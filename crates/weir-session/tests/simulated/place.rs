@@ -10,6 +10,8 @@ use weir_process::{Environment, Lock, LogOptions, ProcessId, StopOptions};
 use weir_session::{Observer, Session, SessionOptions};
 use weir_wire::Line;
 
+use crate::programs::simulated_claude;
+
 /// Longer than anything takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(40);
 
@@ -46,20 +48,6 @@ pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(started.elapsed() < DEADLINE, "in vain: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-}
-
-/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
-fn simulated_claude() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let built = test.parent().and_then(Path::parent).unwrap();
-    let name = format!("simulated-claude{}", std::env::consts::EXE_SUFFIX);
-    let program = built.join("examples").join(name);
-    assert!(
-        program.is_file(),
-        "{} is not there: `cargo test -p weir-session` builds it; for a single test run `cargo build --examples` first",
-        program.display()
-    );
-    program
 }
 
 impl Place {

@@ -8,21 +8,21 @@ use weir_session::{Pool, PoolError, PoolOptions, SessionOptions};
 
 use crate::place::{Place, script, soon, until};
 
-fn pool(change: impl FnOnce(&mut PoolOptions)) -> Pool {
+pub(crate) fn pool(change: impl FnOnce(&mut PoolOptions)) -> Pool {
     let mut options = PoolOptions::default();
     change(&mut options);
     Pool::new(options)
 }
 
 /// Options that can be made again and again: without the place's own log and observer.
-fn options(place: &Place) -> SessionOptions {
+pub(crate) fn options(place: &Place) -> SessionOptions {
     let mut options = place.options();
     options.log = None;
     options.observer = None;
     options
 }
 
-fn says(text: &str) -> String {
+pub(crate) fn says(text: &str) -> String {
     script(&json!([{"text": text}]))
 }
 

@@ -2,6 +2,9 @@
 
 use crate::json::Json;
 
+/// The smallest picture there is: one transparent pixel.
+pub const PICTURE: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0dIDATx\xdacd\xf8\xcfP\x0f\x00\x03\x86\x01\x80Z4}k\x00\x00\x00\x00IEND\xaeB`\x82";
+
 /// What a host does, and with what. `{{CWD}}` in texts and flags is the working directory; `{{SESSION}}` is the id
 /// of the session that the process before had.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +36,7 @@ pub struct Process {
     pub bare: bool,
     /// Hooks that the host runs.
     pub hooks: Vec<Hook>,
-    /// The name of the MCP server that lives in the host, with the tool `add`.
+    /// The name of the MCP server that lives in the host, with the tools `add` and `wait`, which never answers.
     pub mcp_server: Option<&'static str>,
     /// How requests of the CLI are answered; the first rule that fits counts. What fits none is allowed.
     pub replies: Vec<ReplyRule>,
@@ -87,6 +90,8 @@ pub enum Action {
     Send(String),
     /// Sends a message with pictures: the text and how many.
     SendPictures(String, usize),
+    /// Sends a message and, in the same write, an interrupt with this id: it is there before the turn begins.
+    SendInterrupted(String, &'static str),
     /// Writes a line as it is.
     Write(String),
     /// Sends a control request with this id.
@@ -114,6 +119,8 @@ pub enum Condition {
     ToolCalls(&'static str, usize),
     /// So many requests for permission or questions.
     PermissionRequests(usize),
+    /// So many calls of tools of the MCP server that lives in the host.
+    McpCalls(usize),
     /// The answer to a control request of ours.
     Response(&'static str),
     /// So many lines of this type and subtype.

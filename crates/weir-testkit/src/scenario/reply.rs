@@ -22,7 +22,7 @@ pub(super) fn respond(process: &Process, line: &Json) -> Option<Response> {
             Some(success(id, output.unwrap_or_else(|| object! {}), None))
         }
         Some("mcp_message") => {
-            let reply = mcp_reply(request.get("message").unwrap_or(&Json::Null));
+            let reply = mcp_reply(request.get("message").unwrap_or(&Json::Null))?;
             Some(success(id, object! { "mcp_response" => reply }, None))
         }
         other => {
@@ -100,8 +100,8 @@ pub(super) fn initialize(process: &Process) -> Option<Json> {
     Some(request.with_some("sdkMcpServers", process.mcp_server.map(|name| array![name])))
 }
 
-/// A small MCP server: it has one tool, which adds two numbers.
-fn mcp_reply(message: &Json) -> Json {
+/// A small MCP server: it has a tool that adds two numbers, and one that never answers.
+fn mcp_reply(message: &Json) -> Option<Json> {
     let number = object! { "type" => "number" };
     let result = match message.str_of("method") {
         Some("initialize") => object! {
@@ -117,7 +117,14 @@ fn mcp_reply(message: &Json) -> Json {
                 "properties" => object! { "a" => &number, "b" => &number },
                 "required" => array!["a", "b"],
             },
+        }, object! {
+            "name" => "wait",
+            "description" => "Waits.",
+            "inputSchema" => object! { "type" => "object", "properties" => object! {} },
         }] },
+        Some("tools/call") if message.at(&["params", "name"]).and_then(Json::as_str) == Some("wait") => {
+            return None;
+        }
         Some("tools/call") => {
             let argument = |name: &str| message.at(&["params", "arguments", name]).and_then(Json::as_f64);
             let sum = argument("a").unwrap_or_default() + argument("b").unwrap_or_default();
@@ -127,7 +134,7 @@ fn mcp_reply(message: &Json) -> Json {
     };
     // A notification has no id, and the CLI wants an answer all the same.
     let id = message.get("id").cloned().unwrap_or_else(|| Json::from(0));
-    object! { "jsonrpc" => "2.0", "id" => id, "result" => result }
+    Some(object! { "jsonrpc" => "2.0", "id" => id, "result" => result })
 }
 
 #[cfg(test)]

@@ -5,25 +5,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rustix::process::Signal;
-use weir_transcript::{Fold, FoldOptions, HostEvent, View};
-use weir_wire::Decoder;
+use weir_transcript::{HostEvent, View};
 
-use super::model::{Action, Process, Scenario};
+use super::model::{Action, PICTURE, Process, Scenario};
+use super::played::Played;
+use super::reply;
 use super::wait::{is_permission_request, wait, wait_for_response};
-use super::{outline, reply};
 use crate::api::{ApiError, RecordedRequest, ScriptedApi};
 use crate::json::Json;
 use crate::object;
 use crate::real::{
-    Driver, DriverError, Exit, Happening, Launch, Leftover, Place, RealCli, Received, Version, end_leftovers,
+    Driver, DriverError, Exit, Launch, Leftover, Place, RealCli, Received, Version, end_leftovers,
 };
-use crate::redact::Redactor;
 
 /// How long anything may take. Generous: an old CLI on a busy machine needs ten seconds to start.
 pub(super) const DEADLINE: Duration = Duration::from_secs(90);
-/// Longest line of an outline, in characters.
-const LONGEST_LINE: usize = 600;
 /// The variable that tells the simulated CLI which version to imitate.
 const SIMULATED_VERSION: &str = "SIMULATED_CLAUDE_VERSION";
 
@@ -34,9 +33,6 @@ pub const BASE_FLAGS: &[&str] =
 pub const ASK_FLAGS: &[&str] = &["--permission-prompt-tool", "stdio"];
 /// One model for all, so that costs can be compared.
 pub const MODEL_FLAGS: &[&str] = &["--model", "claude-sonnet-4-5-20250929"];
-/// The smallest picture there is: one transparent pixel.
-const PICTURE: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// A CLI to run scenarios on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,11 +119,10 @@ pub fn run(cli: &Cli, scenario: &Scenario) -> Result<Outcome, RunError> {
     for (name, content) in &scenario.files {
         place.write(name, &content.replace("{{CWD}}", &directory))?;
     }
-    let address = api.url().replace("http://", "");
-    let redactor = Redactor::for_place(&place).replace(address, "<api>");
-    let mut played = Played { redactor, ..Played::default() };
+    let mut played = Played::new(&place, &api);
+    let mut messages = 0;
     let result = scenario.processes.iter().enumerate().try_for_each(|(number, process)| {
-        let stage = Stage { cli, place: &place, api: &api };
+        let mut stage = Stage { cli, place: &place, api: &api, messages: &mut messages };
         let mut step = 0;
         stage.play(process, &mut played, &mut step).map_err(|source| RunError::Driver {
             scenario: scenario.name,
@@ -138,84 +133,48 @@ pub fn run(cli: &Cli, scenario: &Scenario) -> Result<Outcome, RunError> {
     });
     let leftovers = end_leftovers(&place.home());
     result?;
-    let view = played.fold.into_view();
-    let mut lines = outline(&view);
-    for (number, exit) in played.exits.iter().enumerate() {
-        lines.push(format!("process {} ended: code {:?} signal {:?}", number + 1, exit.code, exit.signal));
-        lines.extend(exit.stderr.lines().map(|line| format!("process {} stderr: {line}", number + 1)));
-    }
-    if !leftovers.is_empty() {
-        lines.push("processes were left behind".into());
-    }
     Ok(Outcome {
-        view,
-        // Cut after the redaction: paths and ids are not of the same length everywhere.
-        outline: lines
-            .iter()
-            .map(|line| played.redactor.text(line).chars().take(LONGEST_LINE).collect())
-            .collect(),
-        exits: played.exits,
-        lines: played.lines,
+        outline: played.outline(&leftovers),
+        view: played.view().clone(),
+        exits: played.exits().to_vec(),
+        lines: played.lines().to_vec(),
         requests: api.requests(),
         leftovers,
         elapsed: started.elapsed(),
     })
 }
 
-/// What has come of the processes so far.
-#[derive(Debug)]
-struct Played {
-    fold: Fold,
-    redactor: Redactor,
-    exits: Vec<Exit>,
-    lines: Vec<Vec<Received>>,
-    session: String,
-    messages: u32,
-}
-
-impl Default for Played {
-    fn default() -> Self {
-        Self {
-            fold: Fold::new(FoldOptions::default()),
-            redactor: Redactor::new(),
-            exits: Vec::new(),
-            lines: Vec::new(),
-            session: String::new(),
-            messages: 0,
-        }
-    }
-}
-
 /// Where a process runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Stage<'s> {
     cli: &'s Cli,
     place: &'s Place,
     api: &'s ScriptedApi,
+    /// How many messages were sent so far.
+    messages: &'s mut u32,
 }
 
 impl Stage<'_> {
-    fn play(&self, process: &Process, played: &mut Played, step: &mut usize) -> Result<(), DriverError> {
+    fn play(&mut self, process: &Process, played: &mut Played, step: &mut usize) -> Result<(), DriverError> {
         let for_replies = Arc::new(process.clone());
         let responder = {
             let process = Arc::clone(&for_replies);
             Box::new(move |line: &Json| reply::respond(&process, line))
         };
-        let driver = Driver::start(&self.launch(process, &played.session), responder)?;
+        let driver = Driver::start(&self.launch(process, played.session()), responder)?;
         if let Some(request) = reply::initialize(process) {
             driver.send(&control_request("initialize-1", &request))?;
             wait_for_response(&driver, "initialize-1")?;
         }
         for action in &process.actions {
             *step += 1;
-            self.act(&driver, action, played)?;
+            self.act(&driver, action)?;
         }
         *step += 1;
         driver.close_input();
         driver.wait_for_exit(DEADLINE)?;
-        let lines = driver.lines();
-        let (exit, happenings) = driver.finish(DEADLINE)?;
-        played.take(exit, &happenings, lines);
+        let (_, happenings) = driver.finish(DEADLINE)?;
+        played.process(&happenings);
         Ok(())
     }
 
@@ -243,12 +202,23 @@ impl Stage<'_> {
         }
     }
 
-    fn act(&self, driver: &Driver, action: &Action, played: &mut Played) -> Result<(), DriverError> {
+    fn act(&mut self, driver: &Driver, action: &Action) -> Result<(), DriverError> {
         let directory = self.place.directory().to_string_lossy().into_owned();
         let fill = |text: &str| text.replace("{{CWD}}", &directory);
         match action {
-            Action::Send(text) => send(driver, &fill(text), 0, played),
-            Action::SendPictures(text, count) => send(driver, &fill(text), *count, played),
+            Action::Send(text) => {
+                let (line, events) = self.message(&fill(text), 0);
+                driver.send_with(&line, events)
+            }
+            Action::SendPictures(text, count) => {
+                let (line, events) = self.message(&fill(text), *count);
+                driver.send_with(&line, events)
+            }
+            Action::SendInterrupted(text, id) => {
+                let (line, events) = self.message(&fill(text), 0);
+                let interrupt = control_request(id, &object! { "subtype" => "interrupt" });
+                driver.send_together(&[line, interrupt], events.into_iter().chain([HostEvent::Interrupted]))
+            }
             Action::Write(line) => driver.send_raw(&fill(line)),
             Action::Request(id, request) => {
                 let interrupts = request.str_of("subtype") == Some("interrupt");
@@ -280,73 +250,39 @@ impl Stage<'_> {
             }
         }
     }
-}
 
-impl Played {
-    /// Folds what a process did.
-    fn take(&mut self, exit: Exit, happenings: &[Happening], lines: Vec<Received>) {
-        let mut decoder = Decoder::new();
-        for happening in happenings {
-            match happening {
-                Happening::Line(bytes) => {
-                    self.fold.line_changes(&decoder.decode(bytes));
-                }
-                Happening::Host(event) => {
-                    self.fold.host_changes(event);
-                }
-            }
-        }
-        for line in &lines {
-            for id in task_ids(&line.json) {
-                self.redactor.add(id, "<task>");
-            }
-            if let Some(session) = line.json.str_of("session_id").filter(|_| line.is("system", Some("init")))
-            {
-                self.session = session.to_owned();
-            }
-        }
-        self.exits.push(exit);
-        self.lines.push(lines);
+    /// The next message as a line, and what the transcript is told of it.
+    fn message(&mut self, text: &str, pictures: usize) -> (Json, [HostEvent; 2]) {
+        *self.messages += 1;
+        // Ids that differ from message to message and not from run to run.
+        let id = format!("00000000-0000-4000-8000-{:012}", self.messages);
+        let content = if pictures == 0 {
+            Json::from(text)
+        } else {
+            let source =
+                object! { "type" => "base64", "media_type" => "image/png", "data" => BASE64.encode(PICTURE) };
+            let picture = object! { "type" => "image", "source" => source };
+            let mut blocks = vec![object! { "type" => "text", "text" => text }];
+            blocks.extend(std::iter::repeat_n(picture, pictures));
+            Json::Array(blocks)
+        };
+        let line = object! {
+            "type" => "user",
+            "message" => object! { "role" => "user", "content" => content },
+            "session_id" => "default",
+            "parent_tool_use_id" => Json::Null,
+            "uuid" => &id,
+        };
+        let message = weir_wire::MessageId::from(id.as_str());
+        let queued = HostEvent::MessageQueued {
+            message: message.clone(),
+            text: text.to_owned(),
+            images: u32::try_from(pictures).unwrap_or(u32::MAX),
+        };
+        (line, [queued, HostEvent::MessageSent { message }])
     }
-}
-
-fn send(driver: &Driver, text: &str, pictures: usize, played: &mut Played) -> Result<(), DriverError> {
-    played.messages += 1;
-    // Ids that differ from message to message and not from run to run.
-    let id = format!("00000000-0000-4000-8000-{:012}", played.messages);
-    let content = if pictures == 0 {
-        Json::from(text)
-    } else {
-        let source = object! { "type" => "base64", "media_type" => "image/png", "data" => PICTURE };
-        let picture = object! { "type" => "image", "source" => source };
-        let mut blocks = vec![object! { "type" => "text", "text" => text }];
-        blocks.extend(std::iter::repeat_n(picture, pictures));
-        Json::Array(blocks)
-    };
-    let line = object! {
-        "type" => "user",
-        "message" => object! { "role" => "user", "content" => content },
-        "session_id" => "default",
-        "parent_tool_use_id" => Json::Null,
-        "uuid" => &id,
-    };
-    let message = weir_wire::MessageId::from(id.as_str());
-    let queued = HostEvent::MessageQueued {
-        message: message.clone(),
-        text: text.to_owned(),
-        images: u32::try_from(pictures).unwrap_or(u32::MAX),
-    };
-    driver.send_with(&line, [queued, HostEvent::MessageSent { message }])
 }
 
 fn control_request(id: &str, request: &Json) -> Json {
     object! { "type" => "control_request", "request_id" => id, "request" => request }
-}
-
-/// The CLI's names for tasks, which it makes up.
-fn task_ids(line: &Json) -> Vec<String> {
-    let result = line.get("tool_use_result");
-    let of_result = ["agentId", "backgroundTaskId"].map(|key| result.and_then(|result| result.str_of(key)));
-    let found = of_result.into_iter().chain([line.str_of("task_id")]);
-    found.flatten().filter(|id| id.len() > 4).map(str::to_owned).collect()
 }

@@ -9,7 +9,7 @@ use crate::real::Version;
 pub const IMITATED: &[Version] = &[Version::new(2, 1, 9), Version::new(2, 1, 325)];
 
 /// The version that the simulated CLI imitates beside a real one. 2.1.61 is still nearer to 2.1.9 than to 2.1.325.
-pub(super) fn nearest(version: Version) -> Version {
+pub fn nearest(version: Version) -> Version {
     if version > V2_1_196 { Version::new(2, 1, 325) } else { V2_1_9 }
 }
 
@@ -56,9 +56,12 @@ const COUNTS: &str =
     "rounds, tokens, prices and the side calls to a small model are counted anew in many releases";
 const WORDS: &str = "what tools and errors say is worded anew in many releases";
 const SIDE_CALLS: &str = "2.1.9 asks a small model about the output of commands: how often, and whether that ends before the turn, is chance";
+const SALVAGE: &str =
+    "2.1.325 keeps, now and then, what had come before the cut, and counts the tokens of both requests";
 const MODE: &str = "2.1.61 tells of a change of the permission mode already, as 2.1.325 does";
 const TASKS: &str = "2.1.61 tells of tasks in the background already, but not all that 2.1.325 does";
 const FATE: &str = "what is said about the fate of a message came bit by bit between 2.1.9 and 2.1.325";
+const CUT: &str = "whether the CLI counts the tokens of a try that was cut off is chance";
 const WRITES: &str = "1.0 says less about what a tool did to a file";
 
 /// The table.
@@ -78,6 +81,9 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     always("prompt-too-long", Rule::Rewrite("turn 1 text *", "turn 1 text too long"), ESTIMATE),
     always("prompt-too-long", Rule::Rewrite("[1] text Complete *", "[1] text too long"), ESTIMATE),
+    by_chance("cut-stream*", LAST, Rule::Omit("*cost *"), CUT),
+    by_chance("cut-stream*", LAST, Rule::Omit("turn * tokens *"), CUT),
+    by_chance("cut-stream*", LAST, Rule::Omit("  claude-* in, * out, *"), CUT),
     // Older versions.
     between(
         "terminate-signal",
@@ -97,6 +103,10 @@ pub const DIFFERENCES: &[Difference] = &[
         Rule::Omit("processes were left behind"),
         "before 2.1.325 the CLI may end before it has ended the tool that was interrupted",
     ),
+    by_chance("cut-stream-partial", LAST, Rule::Omit("[1] text Complete \"one two three \""), SALVAGE),
+    by_chance("cut-stream-partial", LAST, Rule::Omit("*cost *"), SALVAGE),
+    by_chance("cut-stream-partial", LAST, Rule::Omit("turn 1 tokens *"), SALVAGE),
+    by_chance("cut-stream-partial", LAST, Rule::Omit("  claude-sonnet-* in, * out, *"), SALVAGE),
     by_chance("max-turns", V2_1_9, Rule::Omit("*cost *"), SIDE_CALLS),
     by_chance("max-turns", V2_1_9, Rule::Omit("  claude-haiku-* in, * out, *"), SIDE_CALLS),
     by_chance("big-tool-result", V2_1_9, Rule::Omit("*cost *"), SIDE_CALLS),
@@ -203,6 +213,12 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     between("permission-always", (V2_1_10, V2_1_196), Rule::Omit("permission mode *"), MODE),
     between("plan-approved", (V2_1_10, V2_1_196), Rule::Omit("permission mode *"), MODE),
+    between(
+        "interrupt-before-later-turn",
+        (V2_1_196, V2_1_324),
+        Rule::Skip,
+        "before 2.1.325 an interrupt is kept for a message that waits, also after the first turn",
+    ),
     between("background-bash", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
     between("subagent-background", (V2_1_10, V2_1_196), Rule::Skip, TASKS),
     between(

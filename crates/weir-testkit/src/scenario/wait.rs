@@ -1,4 +1,4 @@
-//! Waiting for a condition, with a deadline.
+//! Conditions: whether one holds, and waiting for it with a deadline.
 
 use std::path::Path;
 
@@ -7,65 +7,71 @@ use super::run::DEADLINE;
 use crate::json::Json;
 use crate::real::{Driver, DriverError, Received};
 
+impl Condition {
+    /// Whether it holds, given the lines of the process so far and its working directory. That a process has ended is
+    /// not seen in its lines, so [`Condition::Exit`] never holds here.
+    pub fn holds(&self, lines: &[Received], directory: &Path) -> bool {
+        let count = |wanted: &dyn Fn(&Received) -> usize| lines.iter().map(wanted).sum::<usize>();
+        let of_type =
+            |kind: &str, subtype: Option<&str>| count(&|line: &Received| usize::from(line.is(kind, subtype)));
+        match self {
+            Self::Results(wanted) => of_type("result", None) >= *wanted,
+            Self::Lines(kind, subtype, wanted) => of_type(kind, Some(subtype)) >= *wanted,
+            Self::Deltas(wanted) => {
+                let is_piece = |line: &Received| {
+                    line.json.at(&["event", "delta", "type"]).and_then(Json::as_str) == Some("text_delta")
+                };
+                count(&|line| usize::from(is_piece(line))) >= *wanted
+            }
+            Self::ToolCalls(name, wanted) => count(&|line| tool_calls(line, name)) >= *wanted,
+            Self::PermissionRequests(wanted) => {
+                count(&|line| usize::from(is_permission_request(line))) >= *wanted
+            }
+            Self::McpCalls(wanted) => {
+                let method = |line: &Received| {
+                    line.json.at(&["request", "message", "method"]).and_then(Json::as_str)
+                        == Some("tools/call")
+                };
+                count(&|line| usize::from(method(line))) >= *wanted
+            }
+            Self::Response(id) => count(&|line| usize::from(answers(line, id))) > 0,
+            Self::ResultsWithTasks(with, without) => {
+                let reported = of_type("system", Some("background_tasks_changed")) > 0;
+                of_type("result", None) >= if reported { *with } else { *without }
+            }
+            Self::File(name) => directory.join(name).exists(),
+            Self::Exit => false,
+        }
+    }
+}
+
 pub(super) fn wait(driver: &Driver, directory: &Path, condition: &Condition) -> Result<(), DriverError> {
+    let what = format!("{condition:?}");
     match condition {
-        Condition::Results(count) => driver.wait_for_lines("result", None, *count, DEADLINE).map(drop),
-        Condition::Lines(kind, subtype, count) => {
-            driver.wait_for_lines(kind, Some(subtype), *count, DEADLINE).map(drop)
-        }
-        Condition::Deltas(count) => wait_for_count(driver, "pieces of text", *count, |line| {
-            let kind = line.json.at(&["event", "delta", "type"]).and_then(Json::as_str);
-            usize::from(kind == Some("text_delta"))
-        }),
-        Condition::ToolCalls(name, count) => {
-            wait_for_count(driver, "tool calls", *count, |line| tool_calls(line, name))
-        }
-        Condition::PermissionRequests(count) => {
-            wait_for_count(driver, "permission requests", *count, |line| {
-                usize::from(is_permission_request(line))
-            })
-        }
-        Condition::Response(id) => wait_for_response(driver, id),
-        Condition::ResultsWithTasks(with, without) => {
-            driver.wait_for("the results of the turns and of the tasks", DEADLINE, |lines| {
-                let reported = lines.iter().any(|line| line.is("system", Some("background_tasks_changed")));
-                let results = lines.iter().filter(|line| line.is("result", None)).count();
-                (results >= if reported { *with } else { *without }).then_some(())
-            })
-        }
-        Condition::File(name) => {
-            let file = directory.join(name);
-            driver.poll_for(&format!("the file {name}"), DEADLINE, || file.exists().then_some(()))
-        }
         Condition::Exit => driver.wait_for_exit(DEADLINE).map(drop),
+        // Nobody tells us of files.
+        Condition::File(_) => {
+            driver.poll_for(&what, DEADLINE, || condition.holds(&[], directory).then_some(()))
+        }
+        _ => driver.wait_for(&what, DEADLINE, |lines| condition.holds(lines, directory).then_some(())),
     }
 }
 
 pub(super) fn wait_for_response(driver: &Driver, id: &str) -> Result<(), DriverError> {
     driver.wait_for(&format!("the answer to request {id}"), DEADLINE, |lines| {
-        let answers = |line: &&Received| {
-            line.is("control_response", None)
-                && line.json.at(&["response", "request_id"]).and_then(Json::as_str) == Some(id)
-        };
-        lines.iter().find(answers).map(drop)
+        lines.iter().find(|line| answers(line, id)).map(drop)
     })
+}
+
+fn answers(line: &Received, id: &str) -> bool {
+    line.is("control_response", None)
+        && line.json.at(&["response", "request_id"]).and_then(Json::as_str) == Some(id)
 }
 
 /// Whether the CLI asks for a permission or an answer with this line.
 pub(super) fn is_permission_request(line: &Received) -> bool {
     line.is("control_request", None)
         && line.json.at(&["request", "subtype"]).and_then(Json::as_str) == Some("can_use_tool")
-}
-
-fn wait_for_count(
-    driver: &Driver,
-    what: &str,
-    count: usize,
-    in_line: impl Fn(&Received) -> usize,
-) -> Result<(), DriverError> {
-    driver.wait_for(&format!("{count} {what}"), DEADLINE, |lines| {
-        (lines.iter().map(&in_line).sum::<usize>() >= count).then_some(())
-    })
 }
 
 fn tool_calls(line: &Received, name: &str) -> usize {

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 
 use super::cancel::{Cancel, Stop};
+use super::ids::Ids;
 use super::lock;
 use super::output::Output;
 use crate::json::Json;
@@ -35,8 +36,17 @@ pub(crate) struct Host {
 
 #[derive(Default)]
 struct Waiting {
-    requests: HashMap<String, Sender<Answer>>,
+    requests: HashMap<String, (Sender<Answer>, Withdrawal)>,
     closed: bool,
+}
+
+/// How a request is taken back.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Withdrawal {
+    /// By its id.
+    Request,
+    /// By a message to the MCP server that it is for.
+    Message(Json),
 }
 
 impl std::fmt::Debug for Host {
@@ -54,15 +64,27 @@ impl Host {
         request: Json,
         cancel: &Arc<Cancel>,
     ) -> Result<Json, AskError> {
+        self.ask_until(out, request_id, request, cancel, Withdrawal::Request)
+    }
+
+    /// The same, for a request that is taken back in another way.
+    pub(crate) fn ask_until(
+        &self,
+        out: &Output,
+        request_id: &str,
+        request: Json,
+        cancel: &Arc<Cancel>,
+        withdrawal: Withdrawal,
+    ) -> Result<Json, AskError> {
         let (sender, receiver) = mpsc::channel();
         {
             let mut waiting = lock(&self.waiting);
             if waiting.closed {
                 return Err(AskError::Closed);
             }
-            waiting.requests.insert(request_id.to_owned(), sender.clone());
+            waiting.requests.insert(request_id.to_owned(), (sender.clone(), withdrawal));
         }
-        out.line(&object! { "type" => "control_request", "request_id" => request_id, "request" => request });
+        tell(out, request_id, request);
         let _watch = cancel.watch(move |reason| drop(sender.send(Answer::Stopped(reason))));
         let answer = receiver.recv();
         lock(&self.waiting).requests.remove(request_id);
@@ -77,7 +99,7 @@ impl Host {
     /// An answer came in. One that nobody waits for is dropped.
     pub(crate) fn answer(&self, response: &Json) {
         let Some(id) = response.str_of("request_id") else { return };
-        let Some(sender) = lock(&self.waiting).requests.remove(id) else { return };
+        let Some((sender, _)) = lock(&self.waiting).requests.remove(id) else { return };
         let answer = if response.str_of("subtype") == Some("error") {
             Answer::Refused(response.str_of("error").unwrap_or("unknown error").to_owned())
         } else {
@@ -88,11 +110,19 @@ impl Host {
     }
 
     /// Tells the host that no answer is needed any more. Who waits is told by its own flag.
-    pub(crate) fn announce_cancel(&self, out: &Output) {
-        let mut ids: Vec<String> = lock(&self.waiting).requests.keys().cloned().collect();
-        ids.sort();
-        for id in ids {
-            out.line(&object! { "type" => "control_cancel_request", "request_id" => id });
+    pub(crate) fn announce_cancel(&self, out: &Output, ids: &Ids) {
+        let waiting = lock(&self.waiting);
+        let mut open: Vec<(String, Withdrawal)> =
+            waiting.requests.iter().map(|(id, (_, withdrawal))| (id.clone(), withdrawal.clone())).collect();
+        drop(waiting);
+        open.sort_by(|(left, _), (right, _)| left.cmp(right));
+        for (id, withdrawal) in open {
+            match withdrawal {
+                Withdrawal::Request => {
+                    out.line(&object! { "type" => "control_cancel_request", "request_id" => id });
+                }
+                Withdrawal::Message(request) => tell(out, &ids.uuid(), request),
+            }
         }
     }
 
@@ -100,7 +130,7 @@ impl Host {
     pub(crate) fn close(&self) {
         let mut waiting = lock(&self.waiting);
         waiting.closed = true;
-        for (_, sender) in waiting.requests.drain() {
+        for (_, (sender, _)) in waiting.requests.drain() {
             drop(
                 sender.send(Answer::Refused(
                     "Tool permission stream closed before response received".to_owned(),
@@ -108,4 +138,9 @@ impl Host {
             );
         }
     }
+}
+
+/// Writes a request whose answer nobody waits for here.
+pub(crate) fn tell(out: &Output, request_id: &str, request: Json) {
+    out.line(&object! { "type" => "control_request", "request_id" => request_id, "request" => request });
 }

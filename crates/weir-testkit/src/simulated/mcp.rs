@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::agent::Agent;
 use super::cancel::Cancel;
-use super::host::AskError;
+use super::host::{self, AskError, Withdrawal};
 use super::ids::Ids;
 use super::lock;
 use super::sim::Sim;
@@ -18,9 +18,15 @@ pub(crate) struct Server {
     pub(crate) connected: bool,
     pub(crate) info: Option<Json>,
     pub(crate) tools: Vec<String>,
+    /// The id of the next message.
+    next: u64,
 }
 
 impl Server {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
     /// The names of its tools, as the model knows them.
     pub(crate) fn tool_names(&self) -> impl Iterator<Item = String> + '_ {
         self.tools.iter().map(|tool| format!("mcp__{}__{tool}", self.name))
@@ -68,32 +74,98 @@ pub(crate) fn connect(sim: &Sim, ids: &Arc<Ids>) {
         }
         client.set("version", sim.profile.version.as_str());
         let params = object! { "protocolVersion" => "2025-11-25", "capabilities" => object! {}, "clientInfo" => client };
-        let hello = object! { "method" => "initialize", "params" => params, "jsonrpc" => "2.0", "id" => 0 };
-        let Ok(greeting) = message(sim, &agent, &name, hello) else { continue };
+        let id = next_id(sim, &name);
+        let Ok(greeting) = request(sim, &agent, &name, id, ("initialize", Some(params))) else { continue };
         let ready = object! { "jsonrpc" => "2.0", "method" => "notifications/initialized" };
-        if message(sim, &agent, &name, ready).is_err() {
+        if message(sim, &agent, &name, ready, None).is_err() {
             continue;
         }
-        let list = object! { "method" => "tools/list", "jsonrpc" => "2.0", "id" => 1 };
-        let Ok(answer) = message(sim, &agent, &name, list) else { continue };
-        let tools = answer.at(&["result", "tools"]).map(Json::items).unwrap_or_default();
-        let tools = tools.iter().filter_map(|tool| tool.str_of("name")).map(str::to_owned).collect();
-        let mut state = sim.state();
-        if let Some(server) = state.servers.iter_mut().find(|server| server.name == name) {
-            *server = Server {
-                name,
-                connected: true,
-                info: greeting.at(&["result", "serverInfo"]).cloned(),
-                tools,
-            };
-        }
+        let Ok(tools) = list_tools(sim, &agent, &name) else { continue };
+        let info = greeting.at(&["result", "serverInfo"]).cloned();
+        change(sim, &name, |server| {
+            server.connected = true;
+            server.info = info;
+            server.tools = tools;
+        });
     }
 }
 
-/// Sends a message to a server and gives its answer.
-fn message(sim: &Sim, agent: &Agent, server: &str, message: Json) -> Result<Json, AskError> {
-    let request = object! { "subtype" => "mcp_message", "server_name" => server, "message" => message };
-    let answer = sim.host.ask(&sim.out, &agent.ids.uuid(), request, &agent.cancel)?;
+fn change<T>(sim: &Sim, name: &str, change: impl FnOnce(&mut Server) -> T) -> Option<T> {
+    sim.state().servers.iter_mut().find(|server| server.name == name).map(change)
+}
+
+fn list_tools(sim: &Sim, agent: &Agent, name: &str) -> Result<Vec<String>, AskError> {
+    let answer = request(sim, agent, name, next_id(sim, name), ("tools/list", None))?;
+    let tools = answer.at(&["result", "tools"]).map(Json::items).unwrap_or_default();
+    Ok(tools.iter().filter_map(|tool| tool.str_of("name")).map(str::to_owned).collect())
+}
+
+/// A message that a server of the host sent by itself.
+pub(crate) fn heard(sim: &Arc<Sim>, ids: &Arc<Ids>, sent: &Json) {
+    let name = sent.str_of("server_name").unwrap_or_default().to_owned();
+    let message = sent.get("message").unwrap_or(&Json::Null);
+    match (message.str_of("method"), message.get("id")) {
+        // The older version does not care.
+        (Some("notifications/tools/list_changed"), _) if !sim.profile.is_old() => {
+            let (sim, ids) = (Arc::clone(sim), ids.fork("tools"));
+            // The answer comes by the thread that we are on.
+            std::thread::spawn(move || {
+                let agent = Agent::new(None, ids, Cancel::new());
+                if let Ok(tools) = list_tools(&sim, &agent, &name) {
+                    change(&sim, &name, |server| server.tools = tools);
+                }
+            });
+        }
+        (Some(_), Some(id)) => {
+            let error = object! { "code" => -32601, "message" => "Method not found" };
+            let answer = object! { "jsonrpc" => "2.0", "id" => id, "error" => error };
+            host::tell(&sim.out, &ids.uuid(), envelope(&name, answer));
+        }
+        _ => {}
+    }
+}
+
+fn envelope(server: &str, message: Json) -> Json {
+    object! { "subtype" => "mcp_message", "server_name" => server, "message" => message }
+}
+
+/// Names the next request to a server.
+fn next_id(sim: &Sim, server: &str) -> u64 {
+    let id = change(sim, server, |server| {
+        server.next += 1;
+        server.next - 1
+    });
+    id.unwrap_or_default()
+}
+
+/// Sends a request to a server and gives its answer.
+fn request(
+    sim: &Sim,
+    agent: &Agent,
+    server: &str,
+    id: u64,
+    (method, params): (&str, Option<Json>),
+) -> Result<Json, AskError> {
+    let call = object! { "method" => method }
+        .with_some("params", params)
+        .with_all(object! { "jsonrpc" => "2.0", "id" => id });
+    message(sim, agent, server, call, Some(id))
+}
+
+/// Sends a message to a server and gives its answer. A request is taken back by its id.
+fn message(sim: &Sim, agent: &Agent, server: &str, message: Json, id: Option<u64>) -> Result<Json, AskError> {
+    let withdrawal = match id {
+        None => Withdrawal::Request,
+        Some(id) => {
+            let reason = if sim.profile.is_old() { "This operation was aborted" } else { "remote-cancel" };
+            let params = object! { "requestId" => id, "reason" => format!("AbortError: {reason}") };
+            let cancelled =
+                object! { "jsonrpc" => "2.0", "method" => "notifications/cancelled", "params" => params };
+            Withdrawal::Message(envelope(server, cancelled))
+        }
+    };
+    let request = envelope(server, message);
+    let answer = sim.host.ask_until(&sim.out, &agent.ids.uuid(), request, &agent.cancel, withdrawal)?;
     Ok(answer.get("mcp_response").cloned().unwrap_or(Json::Null))
 }
 
@@ -106,13 +178,13 @@ pub(crate) fn call(
     tool_use_id: &str,
 ) -> Result<Json, AskError> {
     let (server, tool) = split_name(name).unwrap_or_default();
+    let id = next_id(sim, server);
     let mut meta = object! { "claudecode/toolUseId" => tool_use_id };
     if !sim.profile.is_old() {
-        meta.set("progressToken", 2);
+        meta.set("progressToken", id);
     }
     let params = object! { "name" => tool, "arguments" => input, "_meta" => meta };
-    let call = object! { "method" => "tools/call", "params" => params, "jsonrpc" => "2.0", "id" => 2 };
-    let answer = message(sim, agent, server, call)?;
+    let answer = request(sim, agent, server, id, ("tools/call", Some(params)))?;
     if let Some(error) = answer.get("error") {
         let text = error.str_of("message").unwrap_or("the server gave an error");
         return Err(AskError::Refused(text.to_owned()));

@@ -50,6 +50,12 @@ struct State {
     tasks: usize,
     agents: usize,
     current: Option<Arc<Cancel>>,
+    /// Whether the reader has not yet seen all that came together with the last message.
+    held: bool,
+    /// Whether the next turn is to end as soon as it begins.
+    interrupted: bool,
+    /// Whether any turn has begun.
+    begun: bool,
 }
 
 /// What waits.
@@ -66,8 +72,22 @@ impl Queue {
         result
     }
 
+    /// Takes a message. Its turn begins after [`Queue::release`] at the earliest.
+    pub(crate) fn hold(&self, message: UserMessage) {
+        self.change(|state| {
+            state.messages.push_back(message);
+            state.held = true;
+        });
+    }
+
+    /// Nothing more is known that came together with the last message.
+    pub(crate) fn release(&self) {
+        self.change(|state| state.held = false);
+    }
+
     pub(crate) fn push(&self, message: UserMessage) {
-        self.change(|state| state.messages.push_back(message));
+        self.hold(message);
+        self.release();
     }
 
     pub(crate) fn end_of_input(&self) {
@@ -98,22 +118,25 @@ impl Queue {
         lock(&self.state).end.is_some()
     }
 
-    /// Waits for something to do. With `together`, all messages that wait are taken at once, except that a slash
-    /// command goes alone; without `tasks`, background tasks do not keep the process alive.
+    /// Waits for something to do, which then runs until [`Queue::finished`]. With `together`, all messages that wait
+    /// are taken at once, except that a slash command goes alone; without `tasks`, background tasks do not keep the
+    /// process alive.
     pub(crate) fn next(&self, together: bool, wait_for_tasks: bool) -> Next {
         let mut state = lock(&self.state);
         loop {
             if let Some(status) = state.end {
                 return Next::End(status);
             }
-            let batch = take_batch(&mut state.messages, together);
-            if !batch.is_empty() {
+            if !state.held && !state.messages.is_empty() {
+                let batch = take_batch(&mut state.messages, together);
+                state.begin();
                 return Next::Messages(batch);
             }
             if let Some(notice) = state.notices.pop_front() {
+                state.begin();
                 return Next::Notice(notice);
             }
-            if state.end_of_input && (state.tasks == 0 || !wait_for_tasks) {
+            if state.end_of_input && state.messages.is_empty() && (state.tasks == 0 || !wait_for_tasks) {
                 return Next::End(None);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -171,19 +194,37 @@ impl Queue {
         state.agents > 0 || !state.notices.is_empty()
     }
 
-    /// Names the turn that runs, or none.
-    pub(crate) fn set_current(&self, current: Option<Arc<Cancel>>) {
-        let ending = self.change(|state| {
-            state.current.clone_from(&current);
-            state.end.is_some()
-        });
-        if ending && let Some(current) = current {
-            current.cancel(Stop::Terminate);
-        }
+    /// Nothing runs any more.
+    pub(crate) fn finished(&self) {
+        self.change(|state| state.current = None);
     }
 
+    /// What stops that which runs.
     pub(crate) fn current(&self) -> Option<Arc<Cancel>> {
         lock(&self.state).current.clone()
+    }
+
+    /// An interrupt while nothing runs is for the message that waits, if there is one: its turn ends as soon as it
+    /// begins. With `first_only` that holds for the first turn alone, and later ones do not hear of it.
+    pub(crate) fn interrupt_next(&self, first_only: bool) {
+        self.change(|state| {
+            let waits = state.current.is_none() && !state.messages.is_empty();
+            if waits && !(first_only && state.begun) {
+                state.interrupted = true;
+            }
+        });
+    }
+}
+
+impl State {
+    /// Something runs from now on.
+    fn begin(&mut self) {
+        let cancel = Cancel::new();
+        if std::mem::take(&mut self.interrupted) {
+            cancel.cancel(Stop::Interrupt);
+        }
+        self.begun = true;
+        self.current = Some(cancel);
     }
 }
 
@@ -234,6 +275,28 @@ mod tests {
         assert!(queue.agents_pending());
         assert_eq!(queue.next(true, true), Next::Notice(notice));
         assert_eq!(queue.next(true, true), Next::End(None));
+    }
+
+    #[test]
+    fn an_interrupt_before_a_turn_is_for_the_message_that_waits() {
+        let queue = Queue::default();
+        let stopped = |queue: &Queue| {
+            queue.next(false, true);
+            let reason = queue.current().and_then(|current| current.reason());
+            queue.finished();
+            reason
+        };
+        queue.interrupt_next(false);
+        queue.push(message("a"));
+        assert_eq!(stopped(&queue), None, "there was nothing to interrupt");
+        queue.push(message("b"));
+        queue.push(message("c"));
+        queue.interrupt_next(false);
+        assert_eq!(stopped(&queue), Some(Stop::Interrupt));
+        assert_eq!(stopped(&queue), None, "it was for one turn");
+        queue.push(message("d"));
+        queue.interrupt_next(true);
+        assert_eq!(stopped(&queue), None, "only a first turn hears of it");
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub(crate) fn run(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) {
     let mut stdin = BufReader::new(stdin);
     let mut line = Vec::new();
     loop {
+        // A control request that came together with a message is answered before that message's turn begins.
+        if !request_follows(stdin.buffer(), sim) {
+            sim.queue.release();
+        }
         line.clear();
         match stdin.read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => break,
@@ -27,7 +31,7 @@ pub(crate) fn run(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) {
                 if let Some(uuid) = message.uuid.as_ref().filter(|_| sim.profile.coalesces()) {
                     sim.out.line(&lines::lifecycle(sim, &ids, uuid, "queued"));
                 }
-                sim.queue.push(message);
+                sim.queue.hold(message);
             }
             Input::Request(request) => control::handle(sim, &ids, &request),
             Input::Response(response) => sim.host.answer(response.get("response").unwrap_or(&Json::Null)),
@@ -35,8 +39,16 @@ pub(crate) fn run(sim: &Arc<Sim>, stdin: Box<dyn Read + Send>) {
             Input::Fatal(message) => return sim.fail(&message),
         }
     }
+    sim.queue.release();
     sim.host.close();
     if !sim.misbehaves(&Misbehaviour::IgnoreEof) && !sim.is_silent() {
         sim.queue.end_of_input();
     }
+}
+
+/// Whether the next line is here already and asks for something.
+fn request_follows(buffered: &[u8], sim: &Sim) -> bool {
+    let Some(end) = buffered.iter().position(|byte| *byte == b'\n') else { return false };
+    let line = String::from_utf8_lossy(buffered.get(..end).unwrap_or_default());
+    matches!(input::read(line.trim_end_matches('\r'), &sim.profile), Input::Request(_))
 }

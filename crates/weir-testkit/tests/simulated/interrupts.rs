@@ -158,3 +158,42 @@ fn the_end_of_the_input_lets_the_turn_finish() {
     let done = cli.end();
     assert_eq!((done.exit.code, done.answers()), (Some(0), vec!["one two three four"]));
 }
+
+#[test]
+fn an_interrupt_that_comes_with_a_first_message_ends_its_turn() {
+    for old in [false, true] {
+        let start = Start::new(&[]);
+        let cli = if old { start.old() } else { start }.start();
+        let message = |text: &str, uuid: &str| {
+            object! {
+                "type" => "user",
+                "message" => object! { "role" => "user", "content" => text },
+                "session_id" => "default",
+                "parent_tool_use_id" => Json::Null,
+                "uuid" => uuid,
+            }
+        };
+        let interrupt = |id: &str| {
+            let request = object! { "subtype" => "interrupt" };
+            object! { "type" => "control_request", "request_id" => id, "request" => request }
+        };
+        let first = message(r#"@@[{"text":"never"}]"#, "aaaaaaaa-0000-4000-8000-000000000001");
+        cli.driver.send_together(&[first, interrupt("i1")], []).unwrap();
+        assert_eq!(cli.result(1).str_of("subtype"), Some("error_during_execution"));
+        let second = message(r#"@@[{"text":"second"}]"#, "bbbbbbbb-0000-4000-8000-000000000002");
+        cli.driver.send_together(&[second, interrupt("i2")], []).unwrap();
+        cli.result(2);
+        let done = cli.end();
+        // The newer version keeps an interrupt for its first turn only, the older one for any.
+        assert_eq!(done.answers(), if old { ["-", "-"] } else { ["-", "second"] });
+        if !old {
+            let answers = done.of("control_response", None);
+            let queued =
+                |line: &Json| line.at(&["response", "response", "still_queued"]).unwrap().items().len();
+            assert_eq!(answers.iter().map(|line| queued(line)).collect::<Vec<_>>(), [1, 1]);
+            let states: Vec<_> =
+                done.of("command_lifecycle", None).iter().map(|line| line.str_of("state").unwrap()).collect();
+            assert_eq!(states, ["queued", "started", "cancelled", "queued", "started", "completed"]);
+        }
+    }
+}

@@ -35,7 +35,8 @@ impl Costs {
         self.from_earlier_process = true;
     }
 
-    pub(super) fn charge(&mut self, result: &ResultMessage<'_>) -> Charge {
+    /// What a turn cost. `main` is the model of the main loop, where it is known.
+    pub(super) fn charge(&mut self, result: &ResultMessage<'_>, main: Option<&str>) -> Charge {
         let Some(usd) = result.total_cost_usd else {
             return Charge::default();
         };
@@ -50,7 +51,7 @@ impl Costs {
             // by versions that also say what is new.
             Some(last) => match since {
                 Some(since) => sum(since),
-                None if carries_on(&now, last, result) => difference(&now, last),
+                None if carries_on(&now, last, result, main) => difference(&now, last),
                 None => whole(&now),
             },
             None => since.map_or_else(|| whole(&now), sum),
@@ -136,18 +137,24 @@ fn is_lower(now: &Totals, last: &Totals) -> bool {
     now.usd < last.usd - 1e-9
 }
 
-/// Whether a new process goes on from the totals of the one before: then they hold those and this turn's tokens.
-fn carries_on(now: &Totals, last: &Totals, result: &ResultMessage<'_>) -> bool {
-    let tokens = |models: &[ModelCost]| {
-        models.iter().fold(0u64, |sum, model| {
-            sum.saturating_add(model.input_tokens).saturating_add(model.output_tokens)
-        })
-    };
+/// Whether a new process goes on from the totals of the one before: then no model has fewer tokens than it had, and that
+/// of the main loop has this turn's besides. By model, because calls to a small model on the side would hide what is
+/// missing.
+fn carries_on(now: &Totals, last: &Totals, result: &ResultMessage<'_>, main: Option<&str>) -> bool {
+    let tokens = |model: &ModelCost| model.input_tokens.saturating_add(model.output_tokens);
+    let known =
+        |totals: &Totals, name: &str| totals.models.iter().find(|model| model.model == name).map(tokens);
+    let is_kept = |model: &ModelCost| known(now, &model.model).is_some_and(|now| now >= tokens(model));
     let usage = result.usage.as_ref();
     let read = usage.and_then(|usage| usage.input_tokens).unwrap_or(0);
     let written = usage.and_then(|usage| usage.output_tokens).unwrap_or(0);
-    let needed = tokens(&last.models).saturating_add(read).saturating_add(written);
-    !is_lower(now, last) && tokens(&now.models) >= needed
+    let main = main.filter(|main| known(now, main).is_some());
+    let has_turn = |model: &ModelCost| {
+        let before = known(last, &model.model).unwrap_or(0);
+        main.is_none_or(|main| main == model.model)
+            && tokens(model) >= before.saturating_add(read).saturating_add(written)
+    };
+    !is_lower(now, last) && last.models.iter().all(is_kept) && now.models.iter().any(has_turn)
 }
 
 /// To a hundred-millionth of a cent: what is beyond is an artefact of floating point.

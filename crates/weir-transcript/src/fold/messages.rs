@@ -56,7 +56,11 @@ impl Fold {
 
     pub(super) fn message_queued(&mut self, id: &MessageId, text: &str, images: u32, sink: &mut Sink<'_>) {
         self.messages.known_from_host = true;
-        if !self.messages.entries.contains_key(id) {
+        if self.messages.entries.contains_key(id) {
+            // It waits again: nobody took it, or whoever was to send it is gone.
+            self.messages.waiting.retain(|waiting| waiting != id);
+            self.set_delivery(id, Delivery::Queued, sink);
+        } else {
             self.add_user_entry(None, Some(id.clone()), text.to_owned(), images, UserSource::Host, sink);
         }
     }
@@ -124,7 +128,7 @@ impl Fold {
         if delivery == Delivery::Started {
             entry.turn = entry.turn.or(self.turns.current());
         }
-        if delivery == Delivery::Sent {
+        if matches!(delivery, Delivery::Queued | Delivery::Sent) {
             entry.turn = None;
         }
         if let EntryBody::User(user) = &mut entry.body {

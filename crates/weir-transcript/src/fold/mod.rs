@@ -209,6 +209,9 @@ impl Fold {
             }
             HostEvent::Interrupted => self.turns.interrupt(),
             HostEvent::Stderr { .. } => {}
+            HostEvent::LogFailed { message } => {
+                self.add_notice(Notice::Error { message: message.clone() }, sink);
+            }
             HostEvent::ProcessExited { code, signal, stderr } => {
                 self.stream_ended(sink);
                 if *code != Some(0) {

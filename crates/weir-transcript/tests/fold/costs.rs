@@ -82,6 +82,23 @@ fn a_resumed_process_that_starts_at_zero_is_charged_all() {
 }
 
 #[test]
+fn calls_to_a_small_model_do_not_make_a_fresh_total_look_carried_on() {
+    let mut talk = Conversation::new();
+    talk.init()
+        .json(&old_result(1.0, 100, 100))
+        .exits(Some(0), None, "")
+        .host(&HostEvent::ProcessStarted { resumes: None });
+    // As many tokens as if the 100 of the process before were in it; but they are those of another model.
+    let mut fresh = old_result(2.5, 200, 200);
+    fresh["modelUsage"] = json!({
+        "m": {"inputTokens": 200, "outputTokens": 0, "costUSD": 2.0},
+        "small": {"inputTokens": 100, "outputTokens": 0, "costUSD": 0.5},
+    });
+    talk.init().json(&fresh);
+    assert_eq!(costs(&talk), [Some(1.0), Some(2.5)]);
+}
+
+#[test]
 fn versions_that_say_what_is_new_are_believed_for_the_first_result() {
     let mut talk = Conversation::new();
     let mut resumed = old_result(5.0, 2000, 200);

@@ -47,7 +47,7 @@ pub(super) struct Host {
     decoder: Decoder,
     tickets: u64,
     messages: HashMap<Ticket, MessageId>,
-    sent: HashSet<MessageId>,
+    pub(super) sent: HashSet<MessageId>,
     /// A view that is made of changes only.
     followed: View,
 }
@@ -111,7 +111,7 @@ impl Host {
             Action::Record(HostEvent::MessageSent { message }) => {
                 assert!(self.sent.insert(message), "a message is sent once");
             }
-            Action::Record(_) | Action::UnaskedTurnEnded(_) => {}
+            Action::Record(_) | Action::Claim(_) | Action::UnaskedTurnEnded(_) => {}
             Action::Ask(ask) => self.asked.push(ask.id().clone()),
             Action::Withdraw(request) => self.asked.retain(|asked| *asked != request),
             Action::Reply(ticket, reply) => {
@@ -159,12 +159,30 @@ impl Host {
 
     pub(super) fn started(&mut self) {
         self.process = Process::Running;
-        self.handle(Event::Started);
+        self.handle(Event::Started { too_old: false });
     }
 
     pub(super) fn start_fails(&mut self) {
         self.process = Process::None;
         self.handle(Event::StartFailed(SessionError::NotRunning));
+    }
+
+    /// The process reads no more.
+    pub(super) fn is_ending(&mut self) {
+        self.process = Process::Ending;
+        self.handle(Event::Ending);
+    }
+
+    /// A message never reached the process.
+    pub(super) fn unwritten(&mut self, id: &str) {
+        let message = OutgoingMessage {
+            content: OutgoingContent::Text("text".into()),
+            uuid: Some(MessageId::new(id)),
+            session_id: None,
+            parent_tool_use_id: None,
+        };
+        self.sent.remove(&MessageId::new(id));
+        self.handle(Event::Unwritten(Box::new(message)));
     }
 
     pub(super) fn exits(&mut self, code: i32) {

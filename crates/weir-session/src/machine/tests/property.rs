@@ -8,7 +8,8 @@ use weir_wire::{HostRequest, MessageId, QuestionAnswers, RequestId};
 
 use super::host::{Host, Process};
 use crate::ask::Decision;
-use crate::machine::{Command, Limits, MachineSettings, SendMode};
+use crate::error::SessionError;
+use crate::machine::{Command, Event, Limits, MachineSettings, SendMode};
 
 /// Something that can happen. Numbers choose among what there is.
 #[derive(Debug, Clone)]
@@ -22,6 +23,11 @@ enum Step {
     Start,
     Settle,
     Close,
+    CloseIfIdle,
+    Reconfigure(bool),
+    Ending,
+    Unwritten(usize),
+    Fails,
     Stop,
     Started,
     StartFails,
@@ -91,6 +97,11 @@ fn steps() -> impl Strategy<Value = Step> {
         1 => Just(Step::Start),
         1 => Just(Step::Settle),
         1 => Just(Step::Close),
+        1 => Just(Step::CloseIfIdle),
+        1 => any::<bool>().prop_map(Step::Reconfigure),
+        2 => Just(Step::Ending),
+        2 => (0..6usize).prop_map(Step::Unwritten),
+        1 => prop::bool::weighted(0.3).prop_map(|fails| if fails { Step::Fails } else { Step::Ending }),
         1 => prop::bool::weighted(0.3).prop_map(|stops| if stops { Step::Stop } else { Step::Interrupt }),
         6 => Just(Step::Started),
         1 => Just(Step::StartFails),
@@ -156,6 +167,20 @@ fn step(host: &mut Host, step: Step) {
         Step::Start => drop(host.command(|ticket| Command::Start { ticket })),
         Step::Settle => drop(host.command(|ticket| Command::Settle { ticket })),
         Step::Close => drop(host.command(|ticket| Command::Close { ticket })),
+        Step::CloseIfIdle => drop(host.command(|ticket| Command::CloseIfIdle { ticket })),
+        Step::Reconfigure(replace) => {
+            let settings = Box::new(MachineSettings::default());
+            host.handle(Event::Reconfigured { settings, replace: replace && is_there });
+        }
+        Step::Ending if host.process == Process::Running => host.is_ending(),
+        // Told at the very end, of messages that were written and not answered.
+        Step::Unwritten(which) if host.process == Process::Ending => {
+            let id = MessageId::new(format!("m{which}"));
+            if host.sent.contains(&id) && !host.ended.contains_key(&id) {
+                host.unwritten(id.as_str());
+            }
+        }
+        Step::Fails if is_there => host.handle(Event::Failed(SessionError::NotRunning)),
         Step::Stop => drop(host.command(|ticket| Command::Stop { ticket })),
         Step::Started if host.process == Process::Starting => host.started(),
         Step::StartFails if matches!(host.process, Process::Starting | Process::StartingInVain) => {
@@ -174,7 +199,14 @@ fn step(host: &mut Host, step: Step) {
                 host.line(&line);
             }
         }
-        Step::Started | Step::StartFails | Step::Exits(_) | Step::Pass(_) | Step::Line(_) => {}
+        Step::Started
+        | Step::StartFails
+        | Step::Exits(_)
+        | Step::Pass(_)
+        | Step::Line(_)
+        | Step::Ending
+        | Step::Unwritten(_)
+        | Step::Fails => {}
     }
 }
 
@@ -299,8 +331,9 @@ proptest! {
         host.command(|ticket| Command::Start { ticket });
         host.command(|ticket| Command::Settle { ticket });
         host.command(|ticket| Command::Close { ticket });
+        host.command(|ticket| Command::CloseIfIdle { ticket });
         host.command(|ticket| Command::Interrupt { ticket });
         host.command(|ticket| Command::Stop { ticket });
-        prop_assert_eq!(host.replies.len(), before + 6);
+        prop_assert_eq!(host.replies.len(), before + 7);
     }
 }

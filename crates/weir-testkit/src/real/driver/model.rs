@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use weir_transcript::HostEvent;
 
-use crate::json::Json;
+use crate::json::{Json, parse};
 
 /// How to start a CLI.
 #[derive(Debug, Clone)]
@@ -30,6 +30,12 @@ pub struct Received {
 }
 
 impl Received {
+    /// A line as it came, without the line feed.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let json = std::str::from_utf8(&bytes).ok().and_then(|text| parse(text).ok()).unwrap_or(Json::Null);
+        Self { bytes, json }
+    }
+
     /// Whether it has this type and, if one is given, this subtype.
     pub fn is(&self, kind: &str, subtype: Option<&str>) -> bool {
         self.json.str_of("type") == Some(kind)

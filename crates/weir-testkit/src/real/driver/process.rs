@@ -102,8 +102,21 @@ impl Driver {
         line: &Json,
         events: impl IntoIterator<Item = HostEvent>,
     ) -> Result<(), DriverError> {
+        self.send_together(std::slice::from_ref(line), events)
+    }
+
+    /// Writes lines in one go, so that the CLI finds them together.
+    ///
+    /// # Errors
+    /// If the CLI no longer reads.
+    pub fn send_together(
+        &self,
+        lines: &[Json],
+        events: impl IntoIterator<Item = HostEvent>,
+    ) -> Result<(), DriverError> {
         self.shared.lock().happenings.extend(events.into_iter().map(Happening::Host));
-        write_line(&self.input, &line.to_string()).map_err(|_| DriverError::InputClosed)
+        let lines: Vec<String> = lines.iter().map(Json::to_string).collect();
+        write_line(&self.input, &lines.join("\n")).map_err(|_| DriverError::InputClosed)
     }
 
     /// Closes its input.

@@ -8,7 +8,6 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::state::Shared;
 use super::{Happening, Received, Responder};
-use crate::json::{Json, parse};
 
 pub(super) fn write_line(input: &Mutex<Option<ChildStdin>>, line: &str) -> io::Result<()> {
     let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,11 +31,11 @@ pub(super) fn read_output(
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         }
-        let json = std::str::from_utf8(&bytes).ok().and_then(|text| parse(text).ok()).unwrap_or(Json::Null);
-        let request = (json.str_of("type") == Some("control_request")).then(|| json.clone());
+        let line = Received::new(bytes);
+        let request = line.is("control_request", None).then(|| line.json.clone());
         shared.update(|state| {
-            state.happenings.push(Happening::Line(bytes.clone()));
-            state.lines.push(Received { bytes, json });
+            state.happenings.push(Happening::Line(line.bytes.clone()));
+            state.lines.push(line);
         });
         if let Some(response) = request.as_ref().and_then(&mut responder) {
             shared.lock().happenings.extend(response.event.map(Happening::Host));

@@ -93,6 +93,34 @@ fn interrupts() -> Vec<Scenario> {
         )
         .shows("turn 2 Succeeded*"),
         Scenario::new(
+            "interrupt-before-first-turn",
+            "an interrupt that comes together with the first message ends its turn as it begins",
+            Process::new(
+                [
+                    Action::SendInterrupted(script([says("never")]), "interrupt-1"),
+                    Action::Await(Condition::Results(1)),
+                ]
+                .into_iter()
+                .chain(goes_on()),
+            ),
+        )
+        .shows("turn 1 Interrupted*")
+        .shows("[2] text Complete \"after the interrupt\""),
+        Scenario::new(
+            "interrupt-before-later-turn",
+            "an interrupt that comes together with a later message: 2.1.325 says that the message is still queued and \
+             answers it",
+            Process::new([
+                Action::Send(script([says("first")])),
+                Action::Await(Condition::Results(1)),
+                Action::SendInterrupted(script([says("second")]), "interrupt-1"),
+                Action::Await(Condition::Results(2)),
+                Action::Send(script([says("third")])),
+                Action::Await(Condition::Results(3)),
+            ]),
+        )
+        .shows("[3] text Complete \"third\""),
+        Scenario::new(
             "terminate-signal",
             "SIGTERM while a command runs: no result, and the command is ended",
             Process::new([
@@ -189,5 +217,19 @@ fn hooks_and_servers() -> Vec<Scenario> {
         .shows("mcp server hosttools connected")
         .shows("[1] tool mcp__hosttools__add Succeeded *")
         .shows("output \"3\""),
+        Scenario::new(
+            "mcp-call-interrupted",
+            "a call of a tool in the host is interrupted; the host goes on",
+            {
+                let waits = script([calls("mcp__hosttools__wait", object! {}), says("never")]);
+                let called = [Action::Send(waits), Action::Await(Condition::McpCalls(1))];
+                let mut process = Process::new(called.into_iter().chain(interrupt()).chain(goes_on()));
+                process.mcp_server = Some("hosttools");
+                process
+            },
+        )
+        .shows("turn 1 Interrupted*")
+        .shows("[1] tool mcp__hosttools__wait *")
+        .shows("[2] text Complete \"after the interrupt\""),
     ]
 }

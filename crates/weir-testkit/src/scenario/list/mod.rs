@@ -78,7 +78,8 @@ mod tests {
         for scenario in scenarios {
             assert!(!scenario.about.is_empty(), "{}", scenario.name);
             for action in scenario.processes.iter().flat_map(|process| &process.actions) {
-                if let super::super::Action::Send(text) = action
+                if let super::super::Action::Send(text) | super::super::Action::SendInterrupted(text, _) =
+                    action
                     && text.contains(crate::script::MARK)
                 {
                     assert_eq!(crate::script::scripts(text).len(), 1, "{}: {text}", scenario.name);

@@ -39,7 +39,7 @@ pub(crate) fn handle(sim: &Arc<Sim>, ids: &Arc<Ids>, line: &Json) {
     let request = line.get("request").unwrap_or(&Json::Null);
     let subtype = request.str_of("subtype").unwrap_or_default();
     if subtype == "interrupt" {
-        return interrupt(sim, id);
+        return interrupt(sim, ids, id);
     }
     let answer = match answer(sim, ids, subtype, request) {
         Reply::Success(body) => lines::control_success(id, body),
@@ -56,6 +56,10 @@ fn answer(sim: &Arc<Sim>, ids: &Arc<Ids>, subtype: &str, request: &Json) -> Repl
         "initialize" => initialize(sim, request),
         "set_permission_mode" => set_mode(sim, request),
         "set_model" => set_model(sim, ids, request),
+        "mcp_message" => {
+            mcp::heard(sim, ids, request);
+            Reply::Success(None)
+        }
         "set_max_thinking_tokens" => Reply::Success(None),
         "mcp_status" => success(answers::mcp_status(sim)),
         "rewind_files" if old => {
@@ -128,7 +132,7 @@ fn initialize(sim: &Sim, request: &Json) -> Reply {
     state.hooks.add(request.get("hooks").unwrap_or(&Json::Null));
     for name in request.items_of("sdkMcpServers").iter().filter_map(Json::as_str) {
         if !state.servers.iter().any(|server| server.name == name) {
-            state.servers.push(Server { name: name.to_owned(), ..Server::default() });
+            state.servers.push(Server::new(name));
         }
     }
     drop(state);
@@ -176,17 +180,19 @@ fn set_model(sim: &Sim, ids: &Ids, request: &Json) -> Reply {
 }
 
 /// Stops what runs. Requests to the host are withdrawn first, then comes the answer, then the end of the turn.
-fn interrupt(sim: &Sim, id: &str) {
+fn interrupt(sim: &Sim, ids: &Ids, id: &str) {
     if sim.misbehaves(&Misbehaviour::IgnoreInterrupt) {
         return;
     }
     let current = sim.queue.current();
     if current.is_some() {
-        sim.host.announce_cancel(&sim.out);
+        sim.host.announce_cancel(&sim.out, ids);
     }
     let body = object! { "still_queued" => sim.queue.waiting() };
     sim.respond(&lines::control_success(id, (!sim.profile.is_old()).then_some(body)));
-    if let Some(current) = current {
-        current.cancel(Stop::Interrupt);
+    match current {
+        Some(current) => current.cancel(Stop::Interrupt),
+        // The newer version forgets it, except before its first turn.
+        None => sim.queue.interrupt_next(sim.profile.coalesces()),
     }
 }

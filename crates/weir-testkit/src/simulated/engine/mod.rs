@@ -58,6 +58,7 @@ impl Engine {
                 Next::Notice(notice) => self.notice(&notice),
                 Next::End(status) => break status,
             }
+            self.sim.queue.finished();
             // The other side is gone.
             if self.sim.out.is_closed() && !self.sim.is_silent() && !self.sim.queue.is_ending() {
                 break Some(1);
@@ -115,8 +116,7 @@ impl Engine {
     }
 
     fn turn(&mut self, messages: &[String], origin: Option<Json>, prompt: Option<(usize, String)>) {
-        let cancel = Cancel::new();
-        self.sim.queue.set_current(Some(Arc::clone(&cancel)));
+        let cancel = self.sim.queue.current().unwrap_or_default();
         let agent = Agent::new(None, self.ids.fork(&format!("turn {}", self.turns)), Arc::clone(&cancel));
         self.turns += 1;
         self.sim.state().denials.clear();
@@ -137,7 +137,7 @@ impl Engine {
         let result = ResultLine::of(&run, &end).map(|result| ResultLine { origin, ..result });
         let steered: Vec<String> =
             run.messages.iter().filter(|uuid| !messages.contains(uuid)).cloned().collect();
-        self.sim.queue.set_current(None);
+        self.sim.queue.finished();
         self.lifecycle(&steered, "completed");
         if let Some(result) = result {
             self.result(result);

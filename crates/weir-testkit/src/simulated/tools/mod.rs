@@ -117,10 +117,12 @@ pub(crate) fn execute(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Finished {
     let call = Call { input, ..call };
     let outcome = run(sim, agent, &call);
     if let Outcome::Stopped(reason) = outcome {
-        let text = sim
-            .profile
-            .is_old()
-            .then(|| "Exit code 137\n[Request interrupted by user for tool use]".to_owned());
+        let text = if mcp::split_name(&call.name).is_some() {
+            "MCP error -32001: AbortError: This operation was aborted"
+        } else {
+            "Exit code 137\n[Request interrupted by user for tool use]"
+        };
+        let text = sim.profile.is_old().then(|| text.to_owned());
         return stopped(sim, &call, reason, text, true);
     }
     let details = object! {

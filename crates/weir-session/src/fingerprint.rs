@@ -6,7 +6,7 @@ use crate::arguments::arguments;
 use crate::machine::Spawn;
 use crate::options::SessionOptions;
 
-/// What a process was started with, in a number: folder, model, prompts, tools, environment.
+/// What a process was started with, in a number: folder, model, prompts, tools, environment, logs, secrets, locks.
 ///
 /// Two processes with the same fingerprint can stand in for each other. Which conversation it is, who decides and
 /// who watches do not count: those can change without a new process.
@@ -18,12 +18,14 @@ impl Fingerprint {
     pub fn of(options: &SessionOptions) -> Self {
         let mut hasher = DefaultHasher::new();
         // No name and nothing to resume: what is left is what all processes have in common.
-        let spawn = Spawn { resume: None, fork: false };
+        let spawn = Spawn::default();
         arguments(options, &spawn, None, &|_| true).hash(&mut hasher);
         options.program.hash(&mut hasher);
         options.cwd.hash(&mut hasher);
         options.environment.resolve(std::env::vars_os()).hash(&mut hasher);
         (options.transport == weir_process::Transport::Pty).hash(&mut hasher);
+        (&options.log, &options.secrets, &options.state_directory).hash(&mut hasher);
+        (options.lock_workspace, options.line_limit, options.handshake).hash(&mut hasher);
         options.mcp_servers.hash(&mut hasher);
         for hook in &options.hooks {
             (&hook.event, &hook.matcher, &hook.callback_ids).hash(&mut hasher);

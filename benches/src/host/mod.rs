@@ -1,0 +1,39 @@
+//! Measures the host: how soon a viewer sees what the CLI wrote, and how long a session takes to open.
+
+mod latency;
+mod opening;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weir_host::{Actor, ConversationId, Host, HostOptions, NewSession};
+use weir_store::{Durability, SqliteOptions, SqliteStore};
+
+use crate::report::print_line;
+use crate::workload::Size;
+
+/// All measurements of the host.
+pub(crate) fn table(size: Size) -> anyhow::Result<()> {
+    print_line("\nhost")?;
+    print_line("| what | bare | host | ratio |\n|---|---:|---:|---:|")?;
+    latency::rows(size)?;
+    opening::rows(size)
+}
+
+fn me() -> Actor {
+    Actor::new("bench")
+}
+
+/// A host in a folder, with the stand-in.
+async fn host(folder: &Path) -> anyhow::Result<Host> {
+    let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+    let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
+    crate::live::options()?;
+    let options = HostOptions::new(Arc::new(store), |_| crate::live::options().unwrap_or_default());
+    Ok(Host::open(options.root(folder)).await?)
+}
+
+async fn session(host: &Host, folder: &Path) -> anyhow::Result<ConversationId> {
+    let new = NewSession::new(folder.to_string_lossy());
+    Ok(host.create(new, &me()).await?.session.id.parse()?)
+}

@@ -1,0 +1,62 @@
+//! Who decides and who watches on our side of the pipe. Taken out of the options, which stay with the launcher.
+
+use std::sync::Arc;
+
+use crate::calls::Calls;
+use crate::handler::Handler;
+#[cfg(feature = "mcp")]
+use crate::mcp::{Factory, McpServers};
+use crate::observer::Observer;
+use crate::options::SessionOptions;
+
+/// Who decides and who watches.
+pub(crate) struct OurSide {
+    pub(super) handler: Option<Arc<dyn Handler>>,
+    pub(super) observer: Option<Box<dyn Observer>>,
+    #[cfg(feature = "mcp")]
+    served: Vec<(String, Factory)>,
+}
+
+impl OurSide {
+    pub(crate) fn take(options: &mut SessionOptions) -> Self {
+        Self {
+            // The options keep theirs: whether there is one decides whether the CLI asks at all.
+            handler: options.handler.clone(),
+            observer: options.observer.take(),
+            #[cfg(feature = "mcp")]
+            served: std::mem::take(&mut options.served),
+        }
+    }
+}
+
+/// Who decides: the handler, behind the MCP servers of the session where it has some.
+#[derive(Default)]
+pub(super) struct Deciders {
+    handler: Option<Arc<dyn Handler>>,
+    #[cfg(feature = "mcp")]
+    servers: Option<Arc<McpServers>>,
+}
+
+impl Deciders {
+    /// These decide from now on. Gives back who watches, if somebody else does.
+    #[cfg_attr(not(feature = "mcp"), expect(unused_variables, reason = "only servers call back"))]
+    pub(super) fn take(&mut self, side: OurSide, calls: &Calls) -> Option<Box<dyn Observer>> {
+        self.handler = side.handler;
+        #[cfg(feature = "mcp")]
+        {
+            match &self.servers {
+                Some(servers) => servers.replace(side.served),
+                None if side.served.is_empty() => {}
+                None => self.servers = Some(McpServers::new(side.served, calls.weak())),
+            }
+            if let Some(servers) = &self.servers {
+                self.handler = Some(servers.or(self.handler.take()));
+            }
+        }
+        side.observer
+    }
+
+    pub(super) fn handler(&self) -> Option<&Arc<dyn Handler>> {
+        self.handler.as_ref()
+    }
+}

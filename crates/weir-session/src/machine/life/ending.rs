@@ -1,0 +1,107 @@
+//! The end of a process, or of its start: why, and who hears of it.
+
+use std::sync::Arc;
+
+use weir_process::{Exit, LogError};
+use weir_transcript::{HostEvent, Sink};
+
+use super::super::Machine;
+use super::super::action::Action;
+use super::super::event::Ticket;
+use super::{State, Waits};
+use crate::error::SessionError;
+
+impl Machine {
+    pub(in crate::machine) fn log_failed(
+        &mut self,
+        error: Arc<LogError>,
+        required: bool,
+        sink: &mut Sink<'_>,
+    ) {
+        self.record(HostEvent::LogFailed { message: error.to_string() }, sink);
+        if required {
+            self.must_not_go_on(SessionError::Log(error));
+        }
+    }
+
+    /// Ends the process, for this reason.
+    pub(in crate::machine) fn must_not_go_on(&mut self, error: SessionError) {
+        if !self.life.has_process() {
+            return;
+        }
+        self.life.failure.get_or_insert_with(|| Box::new(error));
+        if self.life.is_alive() {
+            self.life.state = State::Ending;
+            self.actions.push(Action::End);
+        }
+    }
+
+    pub(in crate::machine) fn start_failed(&mut self, error: SessionError, sink: &mut Sink<'_>) {
+        let error = match (self.life.stop, self.watchdog.take_fired()) {
+            (true, _) => SessionError::Stopped,
+            (false, Some((phase, after))) => SessionError::TimedOut { phase, after, stderr: String::new() },
+            (false, None) => self.life.failure.take().map_or(error, |failure| *failure),
+        };
+        // Somebody wanted it closed before it was there: that is no reason to disappoint those who wait.
+        if self.life.stop || !self.life.close {
+            self.give_up(&error, true, sink);
+        }
+        self.process_is_gone();
+    }
+
+    /// Nobody waits for a process any more, or at least nobody who waited for this one.
+    fn give_up(&mut self, error: &SessionError, all: bool, sink: &mut Sink<'_>) {
+        let is_over = |(_, waits): &mut (Ticket, Waits)| all || *waits == Waits::ForThisProcess;
+        let over: Vec<(Ticket, Waits)> = self.life.starting.extract_if(.., is_over).collect();
+        for (ticket, _) in over {
+            self.reply(ticket, Err(error.clone()));
+        }
+        self.drop_queue(error, all, sink);
+    }
+
+    pub(super) fn process_is_gone(&mut self) {
+        self.life.escalate_at = None;
+        self.life.wakes_until = None;
+        self.life.close = false;
+        self.life.renew = false;
+        self.life.failure = None;
+        for (_, waits) in &mut self.life.starting {
+            *waits = Waits::ForThisProcess;
+        }
+        self.life.state = if self.life.stop { State::Over } else { State::Absent };
+        self.messages.process_is_gone();
+        self.tell_ended();
+    }
+
+    pub(in crate::machine) fn process_exited(&mut self, exit: Exit, stderr: String, sink: &mut Sink<'_>) {
+        let has_failed = self.life.failure.is_some();
+        let error = self.end_of_process(exit, &stderr);
+        let event = HostEvent::ProcessExited { code: exit.code, signal: exit.signal, stderr };
+        self.messages.process_ends_with(error.clone());
+        self.record(event, sink);
+        self.lose_written(&error);
+        self.fail_requests(&error);
+        self.forget_asks();
+        // A CLI that ends by itself before it took a message would do so again, for ever. One that we ended
+        // because somebody wanted it closed is no reason to disappoint those who wait for the next.
+        let all = self.life.stop || has_failed;
+        if all || !self.life.close && !self.messages.was_any_written() {
+            self.give_up(&error, all, sink);
+        }
+        self.process_is_gone();
+    }
+
+    /// Why the waiting is in vain, as far as it was a process that ended it.
+    fn end_of_process(&mut self, exit: Exit, stderr: &str) -> SessionError {
+        if let Some((phase, after)) = self.watchdog.take_fired() {
+            return SessionError::TimedOut { phase, after, stderr: stderr.to_owned() };
+        }
+        if self.life.stop {
+            return SessionError::Stopped;
+        }
+        if let Some(failure) = self.life.failure.take() {
+            return *failure;
+        }
+        SessionError::Died { exit, stderr: stderr.to_owned(), text: None }
+    }
+}

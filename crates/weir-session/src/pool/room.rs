@@ -1,0 +1,115 @@
+//! Makes room for a process, and holds it until the process itself is counted.
+
+use super::admission::{Admission, Resident};
+use super::spare::Spare;
+use super::{Pool, PoolError, State};
+use crate::session::Session;
+
+/// What has to happen before there is room.
+enum Admitted {
+    /// There is.
+    Now(Claim),
+    /// Somebody else makes room for the same conversation.
+    WhenOthersAre,
+    /// This spare one has to end.
+    WithoutSpare(Claim, Spare),
+    /// This one has to lose its process.
+    Without(Claim, Session),
+}
+
+impl Pool {
+    /// Makes room for a process of this conversation.
+    pub(super) async fn admit(&self, key: &str) -> Result<Claim, PoolError> {
+        loop {
+            let mut room = std::pin::pin!(self.inner.room.notified());
+            // Before the look, so that what happens in between is not missed.
+            room.as_mut().enable();
+            let has_room = match self.decide(key)? {
+                Admitted::Now(claim) => return Ok(claim),
+                Admitted::WhenOthersAre => {
+                    room.await;
+                    continue;
+                }
+                Admitted::WithoutSpare(claim, spare) => {
+                    spare.session.stop().await;
+                    Some(claim)
+                }
+                // Its history stays. It may have found something to do meanwhile, and then stays itself; an error
+                // means that it is over, which makes room as well.
+                Admitted::Without(claim, oldest) => {
+                    let is_closed = oldest.close_if_idle().await.unwrap_or(true);
+                    is_closed.then_some(claim)
+                }
+            };
+            if let Some(mut claim) = has_room {
+                claim.is_ready();
+                return Ok(claim);
+            }
+        }
+    }
+
+    /// Whether this conversation may have a process, and what has to go for that. Room is promised at once, so that it
+    /// is not promised to others.
+    fn decide(&self, key: &str) -> Result<Admitted, PoolError> {
+        let mut state = self.lock();
+        if state.shut_down {
+            return Err(PoolError::ShutDown);
+        }
+        state.spares.retain(|spare| !spare.is_dead());
+        let (residents, spares) = (residents(&state), state.spares.len());
+        let claim = |evicted| Claim { pool: self.clone(), key: key.to_owned(), evicted };
+        match state.room.admit(key, &residents, spares, self.inner.options.most) {
+            Admission::Wait => Ok(Admitted::WhenOthersAre),
+            Admission::Full => Err(PoolError::Full { most: self.inner.options.most }),
+            Admission::DropSpare if let Some(spare) = state.spares.pop() => {
+                state.room.claim(key, false, None);
+                Ok(Admitted::WithoutSpare(claim(None), spare))
+            }
+            Admission::Evict(oldest) if let Some(session) = state.residents.get(&oldest).cloned() => {
+                state.room.claim(key, false, Some(oldest.clone()));
+                Ok(Admitted::Without(claim(Some(oldest)), session))
+            }
+            Admission::Admitted | Admission::DropSpare | Admission::Evict(_) => {
+                state.room.claim(key, true, None);
+                Ok(Admitted::Now(claim(None)))
+            }
+        }
+    }
+}
+
+/// Room for a process, from the decision until the process itself is counted.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pool: Pool,
+    key: String,
+    evicted: Option<String>,
+}
+
+impl Claim {
+    /// What had to end has ended.
+    fn is_ready(&mut self) {
+        let evicted = self.evicted.take();
+        self.pool.lock().room.is_ready(&self.key, evicted.as_deref());
+        self.pool.inner.room.notify_waiters();
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.pool.lock().room.release(&self.key, self.evicted.as_deref());
+        self.pool.inner.room.notify_waiters();
+    }
+}
+
+pub(super) fn residents(state: &State) -> Vec<Resident> {
+    let resident = |(key, session): (&String, &Session)| {
+        let glance = session.glance();
+        Resident {
+            key: key.clone(),
+            has_process: glance.has_process(),
+            is_busy: glance.is_busy(),
+            touched: glance.touched(),
+        }
+    };
+    state.residents.iter().map(resident).collect()
+}

@@ -1,0 +1,84 @@
+//! A CLI that is too old to be asked whether it is ready.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use weir_session::{Session, SessionError, SessionOptions};
+
+use crate::place::{Place, soon};
+
+/// A CLI of this version, which does this with a request that it does not know.
+fn old_cli(place: &Place, version: &str, then: &str) -> SessionOptions {
+    let script = format!(
+        r#"#!/bin/sh
+case "$1" in
+--version) echo "{version} (Claude Code)"; exit ;;
+--help) echo "  -p, --print   Print"; exit ;;
+esac
+while read -r line; do
+    case "$line" in
+    *control_request*) {then} ;;
+    *'"user"'*)
+        echo '{{"type":"system","subtype":"init","session_id":"s","tools":[],"mcp_servers":[]}}'
+        echo '{{"type":"result","subtype":"success","is_error":false,"result":"old","num_turns":1,"session_id":"s"}}' ;;
+    esac
+done
+"#
+    );
+    let program = place.path("old-claude");
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut options = place.options().program(program);
+    (options.log, options.observer) = (None, None);
+    options
+}
+
+#[tokio::test]
+async fn one_that_dies_of_the_question_is_recognised_and_not_asked_again() {
+    let place = Place::new();
+    let options = old_cli(&place, "1.0.20", "echo 'unknown type control_request' >&2; exit 1");
+    let session = Session::new(options);
+    let answer = soon(session.ask("hello")).await.unwrap();
+    assert_eq!(answer.text, "old");
+    assert_eq!(session.facts().await.unwrap().processes, 2);
+    // It is known now.
+    soon(session.close()).await.unwrap();
+    assert_eq!(soon(session.ask("hello")).await.unwrap().text, "old");
+    assert_eq!(session.facts().await.unwrap().processes, 3);
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn so_is_one_that_does_not_answer() {
+    let place = Place::new();
+    let mut options = old_cli(&place, "1.0.20", ":");
+    options.limits.starting = Some(Duration::from_secs(1));
+    let session = Session::new(options);
+    assert_eq!(soon(session.ask("hello")).await.unwrap().text, "old");
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn one_that_should_know_better_is_an_error() {
+    let place = Place::new();
+    let options = old_cli(&place, "2.1.325", "echo 'out of memory' >&2; exit 1");
+    let session = Session::new(options);
+    let error = soon(session.ask("hello")).await.unwrap_err();
+    assert!(matches!(error, SessionError::Died { .. }), "{error}");
+    assert!(error.to_string().contains("out of memory"), "{error}");
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn one_that_is_known_to_be_too_old_need_not_be_asked() {
+    let place = Place::new();
+    let mut options = old_cli(&place, "1.0.20", "exit 1");
+    options.handshake = false;
+    let session = Session::new(options);
+    assert_eq!(soon(session.ask("hello")).await.unwrap().text, "old");
+    assert_eq!(session.facts().await.unwrap().processes, 1);
+    soon(session.stop()).await;
+}

@@ -1,0 +1,83 @@
+//! What this process holds: memory, file descriptors, children. Reads `/proc`; elsewhere nothing is seen.
+
+use std::path::Path;
+
+use weir_process::ProcessId;
+
+/// What this process holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Bytes of memory.
+    pub(crate) memory: u64,
+    /// Open file descriptors.
+    pub(crate) descriptors: usize,
+    /// Children, dead ones included, without the one that watches over us.
+    pub(crate) children: usize,
+}
+
+/// What this process holds now.
+pub(crate) fn held() -> Held {
+    let descriptors = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    Held {
+        memory: ProcessId::current().resident_memory().unwrap_or_default(),
+        descriptors,
+        children: children(),
+    }
+}
+
+fn children() -> usize {
+    let us = std::process::id().to_string();
+    let watcher = weir_process::watcher_pid();
+    let is_child = |folder: &Path| {
+        let status = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
+        // The name stands in parentheses and may hold anything; the parent is the second field after it.
+        let parent = status.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
+        parent == Some(us.as_str())
+    };
+    let mut count = 0;
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        if pid.is_some() && pid != watcher && is_child(&entry.path()) {
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Whether what is held grows without end: the last quarter of the samples against the second one.
+pub(crate) fn grows(samples: &[Held]) -> Option<String> {
+    let quarter = samples.len() / 4;
+    if quarter == 0 {
+        return None;
+    }
+    let median = |from: usize, value: &dyn Fn(&Held) -> u64| {
+        let mut values: Vec<u64> = samples.iter().skip(from).take(quarter).map(value).collect();
+        values.sort_unstable();
+        values.get(values.len() / 2).copied().unwrap_or_default()
+    };
+    let descriptors = |held: &Held| u64::try_from(held.descriptors).unwrap_or(u64::MAX);
+    let compare = |what: &str, value: &dyn Fn(&Held) -> u64, allowance: u64| {
+        let (early, late) = (median(quarter, value), median(samples.len() - quarter, value));
+        (late > early + early / 5 + allowance).then(|| format!("{what} grew from {early} to {late}"))
+    };
+    compare("memory", &|held| held.memory, 24 << 20).or_else(|| compare("file descriptors", &descriptors, 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(memory: u64, descriptors: usize) -> Held {
+        Held { memory, descriptors, children: 0 }
+    }
+
+    #[test]
+    fn what_stays_level_does_not_grow() {
+        let level: Vec<Held> = (0..40).map(|number| sample((50 << 20) + number % 7, 20)).collect();
+        assert_eq!(grows(&level), None);
+        let leaking: Vec<Held> = (0..40).map(|number| sample((50 + 4 * number) << 20, 20)).collect();
+        assert!(grows(&leaking).is_some_and(|what| what.starts_with("memory")));
+        let open: Vec<Held> = (0..40).map(|number| sample(1, 20 + number)).collect();
+        assert!(grows(&open).is_some_and(|what| what.starts_with("file descriptors")));
+    }
+}

@@ -1,0 +1,34 @@
+//! `weir-soak`: random conversations and faults for `SOAK_SECONDS`, from `SOAK_SEED`. See the library.
+
+#![expect(clippy::print_stdout, reason = "it says how far it is")]
+
+use std::process::ExitCode;
+
+use weir_soak::{SIMULATED, Settings, soak};
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1).peekable();
+    // What it tests is itself, as the simulated CLI.
+    if words.next_if(|word| word == SIMULATED).is_some() {
+        return weir_testkit::simulated::play(&words.collect::<Vec<_>>());
+    }
+    match run() {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<String, Box<dyn std::error::Error>> {
+    let settings = Settings::from_environment(std::env::current_exe()?)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match runtime.block_on(soak(&settings, |line| println!("{line}"))) {
+        Ok(tally) => Ok(format!("good: {tally}")),
+        Err(failure) => Err(format!("{failure}the whole run: SOAK_SEED={} make soak", settings.seed).into()),
+    }
+}

@@ -1,0 +1,138 @@
+//! Many plans, a few at a time, until the time is up or something is wrong.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use crate::leaks::{Held, grows, held};
+use crate::place::Place;
+use crate::plan::Plan;
+use crate::random::Random;
+use crate::settings::Settings;
+use crate::tally::Tally;
+use crate::{play, pooled};
+
+/// How often it says how far it is.
+const REPORT: Duration = Duration::from_secs(10);
+/// How many plans each place of work has between two looks at what we hold.
+const ROUND: u64 = 4;
+/// One in so many is a pool.
+const POOLS: u64 = 8;
+
+/// Something that must not happen.
+#[derive(Debug)]
+pub struct Failure {
+    /// The seed of what failed; none if it was all of them together.
+    pub seed: Option<u64>,
+    /// What was wrong.
+    pub why: String,
+    /// The folder with its logs.
+    pub folder: Option<PathBuf>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "FAILED: {}", self.why)?;
+        if let Some(seed) = self.seed {
+            writeln!(f, "plan: {:#?}", Plan::of(seed))?;
+            writeln!(f, "to play it again and again: SOAK_ONLY={seed} make soak")?;
+        }
+        if let Some(folder) = &self.folder {
+            writeln!(f, "its logs are in {}", folder.display())?;
+        }
+        Ok(())
+    }
+}
+
+/// Plays until the time is up. `report` hears how far it is.
+///
+/// # Errors
+/// What must not happen, the first time that it does.
+pub async fn soak(settings: &Settings, report: impl Fn(&str)) -> Result<Tally, Box<Failure>> {
+    let started = Instant::now();
+    let (mut tally, mut samples) = (Tally::default(), Vec::new());
+    let mut last_report = Instant::now();
+    let mut seeds = Random::new(settings.seed);
+    report(&format!("seed {}, {} s, {} at a time", settings.seed, settings.time.as_secs(), settings.jobs));
+    while started.elapsed() < settings.time {
+        round(settings, &mut seeds, &mut tally).await?;
+        let now = held();
+        if now.children > 0 {
+            let why = format!("{} children are left, dead or alive, while nothing runs", now.children);
+            return Err(Box::new(Failure { seed: None, why, folder: None }));
+        }
+        samples.push(now);
+        if last_report.elapsed() >= REPORT {
+            last_report = Instant::now();
+            report(&line(started.elapsed(), &tally, now));
+        }
+    }
+    if let Some(now) = samples.last() {
+        report(&line(started.elapsed(), &tally, *now));
+    }
+    match grows(&samples) {
+        Some(why) => Err(Box::new(Failure { seed: None, why, folder: None })),
+        None => Ok(tally),
+    }
+}
+
+fn line(elapsed: Duration, tally: &Tally, held: Held) -> String {
+    let (memory, open) = (held.memory >> 20, held.descriptors);
+    format!("{:4} s  {tally}; {memory} MiB, {open} descriptors", elapsed.as_secs())
+}
+
+/// A number of plans, all of which have ended when this returns.
+async fn round(settings: &Settings, seeds: &mut Random, tally: &mut Tally) -> Result<(), Box<Failure>> {
+    let mut running = JoinSet::new();
+    for number in 0..settings.jobs * ROUND {
+        if number >= settings.jobs {
+            ended(running.join_next().await, tally)?;
+        }
+        // A seed of few digits is easier to type again.
+        let seed = settings.only.unwrap_or_else(|| seeds.number() >> 24);
+        running.spawn(one(settings.program.clone(), seed));
+    }
+    while let Some(end) = running.join_next().await {
+        ended(Some(end), tally)?;
+    }
+    Ok(())
+}
+
+type End = Result<Result<Tally, Box<Failure>>, tokio::task::JoinError>;
+
+fn ended(end: Option<End>, tally: &mut Tally) -> Result<(), Box<Failure>> {
+    match end {
+        None => Ok(()),
+        Some(Ok(Ok(more))) => {
+            tally.add(&more);
+            Ok(())
+        }
+        Some(Ok(Err(failure))) => Err(failure),
+        Some(Err(error)) => {
+            let why = format!("a task failed: {error}");
+            Err(Box::new(Failure { seed: None, why, folder: None }))
+        }
+    }
+}
+
+/// Plays what follows from one seed.
+async fn one(program: PathBuf, seed: u64) -> Result<Tally, Box<Failure>> {
+    let place = match Place::new() {
+        Ok(place) => Arc::new(place),
+        Err(error) => {
+            let why = format!("no folder could be made in the temporary folder: {error}");
+            return Err(Box::new(Failure { seed: None, why, folder: None }));
+        }
+    };
+    let played = if seed.is_multiple_of(POOLS) {
+        pooled::play(&program, &place, seed).await
+    } else {
+        play::play(&program, &place, &Plan::of(seed)).await
+    };
+    played.map_err(|why| {
+        let folder = Arc::into_inner(place).map(Place::keep);
+        Box::new(Failure { seed: Some(seed), why, folder })
+    })
+}

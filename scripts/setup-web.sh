@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs the Node packages of the page, as web/package-lock.json names them, unless they are there already.
+#
+#   scripts/setup-web.sh            install what is missing
+#   scripts/setup-web.sh --build    and build the page into web/dist, if its sources have changed
+set -euo pipefail
+cd "$(dirname "$0")/../web"
+
+if ! command -v npm >/dev/null 2>&1; then
+    echo "setup-web: npm not found: the page is built with Node.js 20 or newer. On Debian: apt-get install nodejs npm" >&2
+    exit 1
+fi
+
+# npm writes this file last, so it is there only after a complete installation.
+if [[ node_modules/.package-lock.json -nt package-lock.json ]]; then
+    echo "setup-web: the packages are present"
+else
+    echo "setup-web: installing the packages of the page with npm"
+    npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
+    touch node_modules/.package-lock.json
+fi
+
+if [[ "${1:-}" == --build ]]; then
+    newer=$(find src public index.html package-lock.json ./*.ts ./*.js -newer dist/index.html -print -quit 2>/dev/null || true)
+    if [[ -f dist/index.html && -z "$newer" ]]; then
+        echo "setup-web: the page is up to date"
+    else
+        echo "setup-web: building the page"
+        npm run --silent build
+    fi
+fi
