@@ -103,8 +103,9 @@ describe("a conversation", () => {
         messages: [],
         seq: 1,
       });
+    const hello = (resume: string, epoch: string) => send("hello", { resume, epoch, seq: 1, heartbeat_ms: 60_000 });
     const change = (...changes: Change[]) => send("changes", { seq: 2, changes });
-    return { conversation, snapshot, change };
+    return { conversation, hello, snapshot, change };
   }
 
   it("keeps what drops out of the server's window, and fetches what lies before", async () => {
@@ -130,6 +131,19 @@ describe("a conversation", () => {
     expect([conversation.firstEntry, conversation.entryCount]).toEqual([101, 250]);
     await snapshot(901, 1000);
     expect([conversation.firstEntry, conversation.entryCount]).toEqual([901, 100]);
+    conversation.pause();
+  });
+
+  it("forgets what belongs to another log", async () => {
+    const { conversation, hello, snapshot } = stream();
+    await hello("fresh", "one");
+    await snapshot(101, 300);
+    await hello("ok", "one");
+    await snapshot(201, 400);
+    expect(conversation.firstEntry).toBe(101);
+    await hello("gap", "two");
+    await snapshot(301, 500);
+    expect([conversation.firstEntry, conversation.entryCount]).toEqual([301, 200]);
     conversation.pause();
   });
 });

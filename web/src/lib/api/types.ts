@@ -37,6 +37,13 @@ export interface LogLine {
   payload: unknown;
 }
 
+export interface Hello {
+  resume: "fresh" | "ok" | "gap";
+  epoch: string;
+  seq: number;
+  heartbeat_ms: number;
+}
+
 export interface Snapshot {
   view: View;
   session: SessionInfo;
