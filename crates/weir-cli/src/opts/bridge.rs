@@ -53,10 +53,10 @@ pub(crate) struct BridgeTryOpts {
     pub(crate) cwd: PathBuf,
 
     /// The claude CLI
-    #[arg(long, value_name = "PATH", env = "WEIR_CLAUDE", conflicts_with = "simulated")]
+    #[arg(long, value_name = "PATH", env = "WEIR_CLAUDE")]
     pub(crate) claude: Option<PathBuf>,
 
-    /// Use the simulated CLI: no account, no cost
+    /// Use the simulated CLI, whatever --claude says: no account, no cost
     #[arg(long)]
     pub(crate) simulated: bool,
 
