@@ -2,7 +2,7 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
+.PHONY: help demo api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
         need-cargo need-npm
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
@@ -33,7 +33,12 @@ demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no acc
 
 test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
 	scripts/setup-real-cli.sh
+	scripts/setup-debian.sh nginx
 	cargo test --workspace --all-features --locked
+	scripts/check-api.sh --quick
+
+api: need-cargo ## hold a running server against its OpenAPI document, at length
+	scripts/check-api.sh
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
 	scripts/setup-real-cli.sh $(VERSIONS)
