@@ -8,7 +8,10 @@ import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
-const write = (name: string) => ({ tool: "Bash", input: { command: `echo original > ${name}`, description: "write a file" } });
+const write = (name: string) => ({
+  tool: "Bash",
+  input: { command: `echo original > ${name}`, description: "write a file" },
+});
 
 describe("a permission", () => {
   it("is allowed once, with a key", async () => {
@@ -40,8 +43,12 @@ describe("a permission", () => {
     await card.getByRole("button", { name: "Deny" }).click();
     await said(page, "Then not.").waitFor();
     expect(existsSync(join(server.root, "b.txt"))).toBe(false);
-    await conversation(page).getByText(/^denied/).waitFor();
-    await conversation(page).getByRole("button", { name: /echo original > b.txt/ }).click();
+    await conversation(page)
+      .getByText(/^denied/)
+      .waitFor();
+    await conversation(page)
+      .getByRole("button", { name: /echo original > b.txt/ })
+      .click();
     await conversation(page).getByText("Use another file.").first().waitFor();
   });
 
@@ -62,10 +69,16 @@ describe("a permission", () => {
     const server = await serve();
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
-    await send(page, script({ tool: "Write", input: { file_path: join(server.root, "d.txt"), content: "1" } }, { text: "Once." }));
+    await send(
+      page,
+      script({ tool: "Write", input: { file_path: join(server.root, "d.txt"), content: "1" } }, { text: "Once." }),
+    );
     await page.getByRole("button", { name: /this session/ }).click();
     await said(page, "Once.").waitFor();
-    await send(page, script({ tool: "Write", input: { file_path: join(server.root, "e.txt"), content: "2" } }, { text: "Twice." }));
+    await send(
+      page,
+      script({ tool: "Write", input: { file_path: join(server.root, "e.txt"), content: "2" } }, { text: "Twice." }),
+    );
     await said(page, "Twice.").waitFor();
     expect(readFileSync(join(server.root, "e.txt"), "utf8")).toBe("2");
   });
@@ -84,15 +97,27 @@ describe("a permission", () => {
     await anna.getByText("Bash: answered by berta.").waitFor();
     await mine?.waitFor({ state: "detached" });
     await said(anna, "Decided.").waitFor();
-    await anna.getByRole("button", { name: "Dismiss" }).click({ timeout: 2000 }).catch(() => undefined);
+    await anna
+      .getByRole("button", { name: "Dismiss" })
+      .click({ timeout: 2000 })
+      .catch(() => undefined);
     // Both at once: one of them is told that the other was first.
     await send(anna, script(write("g.txt"), { text: "Decided again." }));
-    const both = [berta, anna].map((page) => page.getByRole("group", { name: "Permission for Bash" }).getByRole("button", { name: "Allow once" }));
+    const both = [berta, anna].map((page) =>
+      page.getByRole("group", { name: "Permission for Bash" }).getByRole("button", { name: "Allow once" }),
+    );
     for (const button of both) await button.waitFor();
     await Promise.all([
       ...both.map((button) => button.click({ force: true }).catch(() => undefined)),
       // What is told goes away after a while, so look from the start.
-      Promise.any([anna, berta].map((page) => page.getByText(/answered by/i).last().waitFor())),
+      Promise.any(
+        [anna, berta].map((page) =>
+          page
+            .getByText(/answered by/i)
+            .last()
+            .waitFor(),
+        ),
+      ),
     ]);
     await said(anna, "Decided again.").waitFor();
     // Whoever may only answer has nowhere to write.
@@ -110,10 +135,19 @@ describe("a permission", () => {
     await cards.first().waitFor();
     for (let left = 2; left > 0; left -= 1) {
       await cards.first().getByRole("button", { name: "Allow once" }).click();
-      await until("the next one, or none", async () => (await cards.count()) === 0 || (await cards.first().getByRole("button", { name: "Allow once" }).isEnabled()));
+      await until(
+        "the next one, or none",
+        async () =>
+          (await cards.count()) === 0 || (await cards.first().getByRole("button", { name: "Allow once" }).isEnabled()),
+      );
     }
     await until("all are answered", async () => {
-      if ((await cards.count()) > 0) await cards.first().getByRole("button", { name: "Allow once" }).click({ timeout: 1000 }).catch(() => undefined);
+      if ((await cards.count()) > 0)
+        await cards
+          .first()
+          .getByRole("button", { name: "Allow once" })
+          .click({ timeout: 1000 })
+          .catch(() => undefined);
       return (await said(page, "Both.").count()) > 0;
     });
     expect(existsSync(join(server.root, "h.txt")) && existsSync(join(server.root, "i.txt"))).toBe(true);
@@ -122,8 +156,18 @@ describe("a permission", () => {
 
 describe("a question", () => {
   const questions = [
-    { question: "Which colour?", header: "Colour", options: [{ label: "Red", description: "like a rose" }, { label: "Blue" }], multiSelect: false },
-    { question: "Which fruits?", header: "Fruit", options: [{ label: "Apple" }, { label: "Pear" }], multiSelect: true },
+    {
+      question: "Which colour?",
+      header: "Colour",
+      options: [{ label: "Red", description: "like a rose" }, { label: "Blue" }],
+      multiSelect: false,
+    },
+    {
+      question: "Which fruits?",
+      header: "Fruit",
+      options: [{ label: "Apple" }, { label: "Pear" }],
+      multiSelect: true,
+    },
   ];
 
   it("is answered with one choice, several, and words of one's own", async () => {
@@ -144,7 +188,9 @@ describe("a question", () => {
     await card.getByLabel(/Other answer/).fill("Quince");
     await answer.click();
     await said(page, "Thank you.").waitFor();
-    await conversation(page).getByRole("button", { name: /^Asked/ }).click();
+    await conversation(page)
+      .getByRole("button", { name: /^Asked/ })
+      .click();
     await conversation(page).locator(".chosen", { hasText: "Blue" }).waitFor();
     await conversation(page).locator(".chosen", { hasText: "Pear" }).waitFor();
   });

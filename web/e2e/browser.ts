@@ -11,10 +11,14 @@ const artefacts = process.env["WEIR_ARTEFACTS"] ?? resolve(import.meta.dirname, 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 function chromiumPath(): string {
-  const found = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
-    (path) => path !== undefined && existsSync(path),
-  );
-  if (found === undefined) throw new Error("no Chromium: install it (on Debian: apt-get install chromium), or set CHROMIUM");
+  const found = [
+    process.env["CHROMIUM"],
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+  ].find((path) => path !== undefined && existsSync(path));
+  if (found === undefined)
+    throw new Error("no Chromium: install it (on Debian: apt-get install chromium), or set CHROMIUM");
   return found;
 }
 
@@ -43,12 +47,14 @@ export class Visitors {
     page.setDefaultTimeout(Number(process.env["WEIR_PATIENCE"] ?? 30_000));
     page.on("console", (message) => {
       // What the browser itself says about a server that is away is no fault of the page.
-      if (message.type() === "error" && !/Failed to load resource|net::ERR_/.test(message.text())) this.#faults.push(message.text());
+      if (message.type() === "error" && !/Failed to load resource|net::ERR_/.test(message.text()))
+        this.#faults.push(message.text());
     });
     page.on("pageerror", (error) => this.#faults.push(error.stack ?? error.message));
     page.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
-      if (protocol.startsWith("http") && origin !== new URL(server.url).origin) this.#faults.push(`a request left the origin: ${request.url()}`);
+      if (protocol.startsWith("http") && origin !== new URL(server.url).origin)
+        this.#faults.push(`a request left the origin: ${request.url()}`);
     });
     await page.goto(address);
     return page;
@@ -57,7 +63,8 @@ export class Visitors {
   /** Keeps what was to be seen when a test failed. */
   async picture(name: string): Promise<void> {
     const pages = this.#contexts.flatMap((context) => context.pages());
-    for (const [at, page] of pages.entries()) await screenshot(page, `failed-${name.replace(/\W+/g, "-")}-${at}`).catch(() => undefined);
+    for (const [at, page] of pages.entries())
+      await screenshot(page, `failed-${name.replace(/\W+/g, "-")}-${at}`).catch(() => undefined);
   }
 
   /** Ends what the test opened, and says what went wrong on the way. */
@@ -88,9 +95,15 @@ export async function screenshot(page: Page, name: string): Promise<void> {
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { target: unknown; failureSummary: string }[] }[] }> } };
+    const { axe } = window as unknown as {
+      axe: {
+        run(): Promise<{ violations: { id: string; nodes: { target: unknown; failureSummary: string }[] }[] }>;
+      };
+    };
     const result = await axe.run();
-    return result.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id} at ${String(node.target)}: ${node.failureSummary}`));
+    return result.violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id} at ${String(node.target)}: ${node.failureSummary}`),
+    );
   });
 }
 

@@ -36,7 +36,9 @@ describe("a running turn", () => {
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByText("Stopped: no process is left.").waitFor();
     expect((await server.info(id)).has_process).toBe(false);
-    await until("the lamp says so", async () => /stopped|failed|interrupted/.test(await page.locator("[data-agent]").innerText()));
+    await until("the lamp says so", async () =>
+      /stopped|failed|interrupted/.test(await page.locator("[data-agent]").innerText()),
+    );
     await send(page, script({ text: "Started again." }));
     await said(page, "Started again.").waitFor();
   });
@@ -59,7 +61,10 @@ describe("a running turn", () => {
     await conversation(page).getByText("Steer a little").waitFor();
     expect(await violations(page)).toEqual([]);
     await said(page, "The second answer.").waitFor();
-    const messages = await server.api<{ messages: { text: string; state: string }[] }>("GET", `v1/sessions/${id}/messages`);
+    const messages = await server.api<{ messages: { text: string; state: string }[] }>(
+      "GET",
+      `v1/sessions/${id}/messages`,
+    );
     expect(messages.messages.find((message) => message.text === "Never mind this one")?.state).toBe("cancelled");
   });
 });
@@ -71,7 +76,15 @@ describe("sub-agents", () => {
     const page = await open().visit(server, linkTo(server, id));
     const agent = (name: string) => ({
       tool: "Task",
-      input: { description: `Look at ${name}`, subagent_type: "general-purpose", run_in_background: false, prompt: script({ tool: "Bash", input: { command: `echo from ${name}`, description: "say" } }, { text: `${name} is fine.` }) },
+      input: {
+        description: `Look at ${name}`,
+        subagent_type: "general-purpose",
+        run_in_background: false,
+        prompt: script(
+          { tool: "Bash", input: { command: `echo from ${name}`, description: "say" } },
+          { text: `${name} is fine.` },
+        ),
+      },
     });
     await send(page, script({ tools: [agent("north"), agent("south")] }, { text: "Both have reported." }));
     await said(page, "Both have reported.").waitFor();
@@ -92,11 +105,25 @@ describe("sub-agents", () => {
     const server = await serve();
     const { id } = await server.session({ permission_mode: "acceptEdits", allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
-    const prompt = script({ tool: "Bash", input: { command: "sleep 2; echo slept", description: "sleep" } }, { text: "Slept well." });
-    await send(page, script(
-      { tool: "Task", input: { description: "Sleep a little", subagent_type: "general-purpose", run_in_background: true, prompt } },
-      { text: "It sleeps in the background." },
-    ));
+    const prompt = script(
+      { tool: "Bash", input: { command: "sleep 2; echo slept", description: "sleep" } },
+      { text: "Slept well." },
+    );
+    await send(
+      page,
+      script(
+        {
+          tool: "Task",
+          input: {
+            description: "Sleep a little",
+            subagent_type: "general-purpose",
+            run_in_background: true,
+            prompt,
+          },
+        },
+        { text: "It sleeps in the background." },
+      ),
+    );
     await said(page, "It sleeps in the background.").waitFor();
     const group = conversation(page).locator(".agent", { hasText: "Sleep a little" });
     await group.getByText("in the background").first().waitFor();

@@ -56,13 +56,20 @@ describe("a conversation", () => {
     const server = await serve();
     const { id } = await server.session({ permission_mode: "acceptEdits", allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
-    await send(page, script(
-      { thinking: "Where do I begin?", text: "Some code:\n\n```rust\nfn main() { let x = 1; }\n```\n\nand a list\n\n- one\n- two",
-        tool: "Bash", input: { command: "printf '\\033[31mred\\033[0m plain\\n'", description: "print" } },
-      { tool: "Write", input: { file_path: `${server.root}/a.txt`, content: "one\ntwo\n" } },
-      { tool: "Read", input: { file_path: `${server.root}/a.txt` } },
-      { text: "All done." },
-    ));
+    await send(
+      page,
+      script(
+        {
+          thinking: "Where do I begin?",
+          text: "Some code:\n\n```rust\nfn main() { let x = 1; }\n```\n\nand a list\n\n- one\n- two",
+          tool: "Bash",
+          input: { command: "printf '\\033[31mred\\033[0m plain\\n'", description: "print" },
+        },
+        { tool: "Write", input: { file_path: `${server.root}/a.txt`, content: "one\ntwo\n" } },
+        { tool: "Read", input: { file_path: `${server.root}/a.txt` } },
+        { text: "All done." },
+      ),
+    );
     await said(page, "All done.").waitFor();
     await server.settled(id);
     const thought = conversation(page).getByRole("button", { name: /Thought/ });
@@ -72,9 +79,16 @@ describe("a conversation", () => {
     await conversation(page).locator(".hljs-keyword").first().waitFor();
     await conversation(page).getByRole("button", { name: /^Ran/ }).click();
     expect(await conversation(page).locator(".terminal .ansi-fg-1").innerText()).toBe("red");
-    await conversation(page).getByRole("button", { name: /^Wrote a\.txt/ }).click();
-    await conversation(page).getByRole("region", { name: /Changes in/ }).getByText("two").waitFor();
-    await conversation(page).getByRole("button", { name: /^Read a\.txt/ }).click();
+    await conversation(page)
+      .getByRole("button", { name: /^Wrote a\.txt/ })
+      .click();
+    await conversation(page)
+      .getByRole("region", { name: /Changes in/ })
+      .getByText("two")
+      .waitFor();
+    await conversation(page)
+      .getByRole("button", { name: /^Read a\.txt/ })
+      .click();
     await conversation(page).getByRole("region", { name: "File" }).getByText("one").waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "conversation");
@@ -82,18 +96,33 @@ describe("a conversation", () => {
 
   it("runs nothing that a model, a tool or a name brings along", async () => {
     const server = await serve();
-    const attack = '<img src=x onerror="document.title=\'owned\'">';
-    const { id } = await server.session({ name: `Title ${attack}`, permission_mode: "acceptEdits", allowed_tools: ["Bash"] });
+    const attack = "<img src=x onerror=\"document.title='owned'\">";
+    const { id } = await server.session({
+      name: `Title ${attack}`,
+      permission_mode: "acceptEdits",
+      allowed_tools: ["Bash"],
+    });
     const page = await open().visit(server, linkTo(server, id));
-    await send(page, script(
-      { text: `${attack} <script>document.title='owned'</script> [x](javascript:document.title='owned') ![y](http://192.0.2.1/z.png)`,
-        tool: "Bash", input: { command: `printf '%s' '${attack.replaceAll("'", "")}'`, description: attack } },
-      { tool: "Write", input: { file_path: `${server.root}/<img src=x onerror=alert(1)>.txt`, content: attack } },
-      { text: "Harmless." },
-    ));
+    await send(
+      page,
+      script(
+        {
+          text: `${attack} <script>document.title='owned'</script> [x](javascript:document.title='owned') ![y](http://192.0.2.1/z.png)`,
+          tool: "Bash",
+          input: { command: `printf '%s' '${attack.replaceAll("'", "")}'`, description: attack },
+        },
+        {
+          tool: "Write",
+          input: { file_path: `${server.root}/<img src=x onerror=alert(1)>.txt`, content: attack },
+        },
+        { text: "Harmless." },
+      ),
+    );
     await said(page, "Harmless.").waitFor();
     await conversation(page).getByRole("button", { name: /^Ran/ }).click();
-    await conversation(page).getByRole("button", { name: /^Wrote/ }).click();
+    await conversation(page)
+      .getByRole("button", { name: /^Wrote/ })
+      .click();
     expect(await page.locator("img, script:not([src])").count()).toBe(0);
     expect(await page.locator("a[href^='javascript']").count()).toBe(0);
     expect(await page.title()).not.toBe("owned");
@@ -104,14 +133,20 @@ describe("a conversation", () => {
     const { id } = await server.session({ permission_mode: "acceptEdits" });
     const page = await open().visit(server, linkTo(server, id));
     const file = `${server.root}/poem.txt`;
-    await send(page, script(
-      { tool: "Write", input: { file_path: file, content: "roses are red\nviolets are blue\n" } },
-      { tool: "Edit", input: { file_path: file, old_string: "violets", new_string: "tulips" } },
-      { text: "Changed." },
-    ));
+    await send(
+      page,
+      script(
+        { tool: "Write", input: { file_path: file, content: "roses are red\nviolets are blue\n" } },
+        { tool: "Edit", input: { file_path: file, old_string: "violets", new_string: "tulips" } },
+        { text: "Changed." },
+      ),
+    );
     await said(page, "Changed.").waitFor();
     const details = page.getByRole("complementary", { name: "Details" });
-    await details.getByRole("button", { name: /poem\.txt/ }).first().waitFor();
+    await details
+      .getByRole("button", { name: /poem\.txt/ })
+      .first()
+      .waitFor();
     await details.getByText("tulips").first().waitFor();
     await details.getByRole("button", { name: "Side by side" }).click();
     await details.locator(".diff.split").first().waitFor();
@@ -123,24 +158,43 @@ describe("a conversation", () => {
     const server = await serve();
     const { id } = await server.session({ allowed_tools: ["Bash"] });
     const page = await open().visit(server, linkTo(server, id));
-    await send(page, script(
-      { tool: "Bash", input: { command: "seq 1 4000", description: "count" }, misbehave: ["unknown_type", "broken_json"] },
-      { text: "Odd things happened." },
-    ));
+    await send(
+      page,
+      script(
+        {
+          tool: "Bash",
+          input: { command: "seq 1 4000", description: "count" },
+          misbehave: ["unknown_type", "broken_json"],
+        },
+        { text: "Odd things happened." },
+      ),
+    );
     await said(page, "Odd things happened.").waitFor();
-    await conversation(page).getByText(/Not understood/).first().waitFor();
+    await conversation(page)
+      .getByText(/Not understood/)
+      .first()
+      .waitFor();
     await conversation(page).getByRole("button", { name: /^Ran/ }).click();
     await conversation(page).getByRole("button", { name: "Show all" }).last().click();
-    await conversation(page).getByText(/\n2000\n/).waitFor();
+    await conversation(page)
+      .getByText(/\n2000\n/)
+      .waitFor();
     await page.getByRole("tab", { name: /Raw/ }).click();
     const raw = page.getByRole("tabpanel");
     await raw.getByText("Lines that are not as expected").waitFor();
     await raw.getByLabel("Filter the lines").fill("result");
-    await raw.getByRole("button", { name: /result/ }).first().click();
+    await raw
+      .getByRole("button", { name: /result/ })
+      .first()
+      .click();
     await raw.getByText(/"total_cost_usd"/).waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "raw");
-    for (const [name, ending] of [["Save as HTML", "html"], ["Save as Markdown", "md"], ["Save the raw log", "ndjson"]] as const) {
+    for (const [name, ending] of [
+      ["Save as HTML", "html"],
+      ["Save as Markdown", "md"],
+      ["Save the raw log", "ndjson"],
+    ] as const) {
       const saved = page.waitForEvent("download");
       await page.getByRole("button", { name: "This session" }).click();
       await page.getByRole("menuitem", { name }).click();
@@ -171,7 +225,10 @@ describe("a conversation", () => {
     const page = await open().visit(server, linkTo(server, id));
     await composer(page).waitFor();
     await composer(page).evaluate((field) => {
-      const bytes = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (sign) => sign.charCodeAt(0));
+      const bytes = Uint8Array.from(
+        atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="),
+        (sign) => sign.charCodeAt(0),
+      );
       const data = new DataTransfer();
       data.items.add(new File([bytes], "dot.png", { type: "image/png" }));
       field.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));

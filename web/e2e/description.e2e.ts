@@ -8,5 +8,7 @@ import { program } from "./server.ts";
 it("openapi.json is what the server prints", () => {
   const printed = execFileSync(program(), ["serve", "--print-openapi"], { encoding: "utf8", maxBuffer: 1 << 26 });
   const kept = readFileSync(new URL("../openapi.json", import.meta.url), "utf8");
-  expect(JSON.parse(kept), "run `weir serve --print-openapi > web/openapi.json` and `npm run types`").toEqual(JSON.parse(printed));
+  expect(JSON.parse(kept), "run `weir serve --print-openapi > web/openapi.json` and `npm run types`").toEqual(
+    JSON.parse(printed),
+  );
 });

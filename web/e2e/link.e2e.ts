@@ -35,7 +35,10 @@ describe("the link", () => {
     await page.getByText("The link to the server is down.").waitFor();
     await screenshot(page, "link-down");
     await server.start();
-    await until("the link is back", async () => (await page.getByText("The link to the server is down.").count()) === 0);
+    await until(
+      "the link is back",
+      async () => (await page.getByText("The link to the server is down.").count()) === 0,
+    );
     await page.getByText("A turn was running when the server was restarted.").waitFor();
     await screenshot(page, "after-restart");
     expect(await said(page, "Before the fall.").count()).toBe(1);
@@ -104,7 +107,9 @@ describe("the link", () => {
     await screenshot(guest, "shared");
     const token = new URLSearchParams(new URL(link).hash.slice(1)).get("token") ?? "";
     await expect(server.api("GET", `v1/sessions/${other.id}`, undefined, token)).rejects.toThrow(/40[34]/);
-    await expect(server.api("POST", `v1/sessions/${id}/messages`, { client_id: "x", text: "no" }, token)).rejects.toThrow(/403/);
+    await expect(
+      server.api("POST", `v1/sessions/${id}/messages`, { client_id: "x", text: "no" }, token),
+    ).rejects.toThrow(/403/);
   });
 
   it("shows several sessions side by side", async () => {
@@ -115,7 +120,10 @@ describe("the link", () => {
     await server.say(two.id, script({ text: "On the right." }));
     const page = await open().visit(server, linkTo(server, one.id));
     await said(page, "On the left.").waitFor();
-    await page.getByRole("navigation", { name: "Sessions" }).getByText("Right one").click({ modifiers: ["Control"] });
+    await page
+      .getByRole("navigation", { name: "Sessions" })
+      .getByText("Right one")
+      .click({ modifiers: ["Control"] });
     await page.locator(".said").getByText("On the right.").waitFor();
     await page.locator(".said").getByText("On the left.").waitFor();
     await screenshot(page, "side-by-side");

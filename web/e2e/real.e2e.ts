@@ -12,8 +12,14 @@ import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
 const root = resolve(import.meta.dirname, "../..");
-const version = readFileSync(join(root, "tests/real-cli-versions"), "utf8").split("\n").find((line) => /^\d/.test(line))?.trim() ?? "";
-const claude = execFileSync(join(root, "scripts/setup-real-cli.sh"), ["--print-path", version], { encoding: "utf8" }).trim();
+const version =
+  readFileSync(join(root, "tests/real-cli-versions"), "utf8")
+    .split("\n")
+    .find((line) => /^\d/.test(line))
+    ?.trim() ?? "";
+const claude = execFileSync(join(root, "scripts/setup-real-cli.sh"), ["--print-path", version], {
+  encoding: "utf8",
+}).trim();
 const api = built(process.env["SCRIPTED_API"], "scripted-api");
 const ready = api !== null && existsSync(claude);
 let running: ChildProcess | null = null;
@@ -42,19 +48,29 @@ describe("the real CLI", () => {
     const server = await serve({
       claude,
       env: {
-        ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "a-dummy-key", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1",
-        DISABLE_ERROR_REPORTING: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_API_KEY: "a-dummy-key",
+        DISABLE_AUTOUPDATER: "1",
+        DISABLE_TELEMETRY: "1",
+        DISABLE_ERROR_REPORTING: "1",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       },
     });
     const { id } = await server.session({ name: "The real one" });
     const page = await open().visit(server, linkTo(server, id));
     const prompt = script({ text: "The sub-agent looked." });
-    await send(page, script(
-      { tool: "Bash", input: { command: "echo real > real.txt", description: "write a file" } },
-      { tool: "Task", input: { description: "Look around", subagent_type: "general-purpose", prompt } },
-      { text: "All of it was real." },
-    ));
-    await page.getByRole("group", { name: "Permission for Bash" }).getByRole("button", { name: "Allow once" }).click({ timeout: 60_000 });
+    await send(
+      page,
+      script(
+        { tool: "Bash", input: { command: "echo real > real.txt", description: "write a file" } },
+        { tool: "Task", input: { description: "Look around", subagent_type: "general-purpose", prompt } },
+        { text: "All of it was real." },
+      ),
+    );
+    await page
+      .getByRole("group", { name: "Permission for Bash" })
+      .getByRole("button", { name: "Allow once" })
+      .click({ timeout: 60_000 });
     await said(page, "All of it was real.").first().waitFor({ timeout: 60_000 });
     expect(readFileSync(join(server.root, "real.txt"), "utf8")).toBe("real\n");
     const group = conversation(page).locator(".agent", { hasText: "Look around" });

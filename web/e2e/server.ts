@@ -65,9 +65,23 @@ export class WeirServer {
     const ready = join(this.folder, "ready.json");
     rmSync(ready, { force: true });
     const args = [
-      "serve", "--listen", `127.0.0.1:${this.#port}`, "--data-dir", join(this.folder, "data"), "--root", this.root,
-      "--claude", this.#options.claude ?? join(this.folder, "claude"), "--ready-file", ready, "--drain", "1s",
-      "--env", `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`, "--env", `HOME=${join(this.folder, "home")}`,
+      "serve",
+      "--listen",
+      `127.0.0.1:${this.#port}`,
+      "--data-dir",
+      join(this.folder, "data"),
+      "--root",
+      this.root,
+      "--claude",
+      this.#options.claude ?? join(this.folder, "claude"),
+      "--ready-file",
+      ready,
+      "--drain",
+      "1s",
+      "--env",
+      `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`,
+      "--env",
+      `HOME=${join(this.folder, "home")}`,
       ...(this.#options.basePath ? ["--base-path", this.#options.basePath] : []),
       ...Object.entries(this.#options.env ?? {}).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
       ...(this.#options.args ?? []),
@@ -77,7 +91,8 @@ export class WeirServer {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
-    for (const pipe of [child.stdout, child.stderr]) pipe?.on("data", (data: Buffer) => (this.#output += data.toString()));
+    for (const pipe of [child.stdout, child.stderr])
+      pipe?.on("data", (data: Buffer) => (this.#output += data.toString()));
     await until("the server listens", () => {
       if (child.exitCode !== null) throw new Error(`weir serve ended with ${child.exitCode}:\n${this.#output}`);
       return existsSync(ready) && readFileSync(ready, "utf8").trim().endsWith("}");
@@ -87,7 +102,9 @@ export class WeirServer {
     this.#port = Number(new URL(url).port);
     // The token of the ready file is another one with each start; a person's token stays.
     if (this.token === "") {
-      this.token = (await this.api<{ token: string }>("POST", "v1/tokens", { name: "anna", role: "admin" }, token)).token;
+      this.token = (
+        await this.api<{ token: string }>("POST", "v1/tokens", { name: "anna", role: "admin" }, token)
+      ).token;
     }
   }
 

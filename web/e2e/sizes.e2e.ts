@@ -9,21 +9,35 @@ import { stage } from "./setup.ts";
 const { serve, open } = stage();
 
 async function tour(server: WeirServer, page: Page): Promise<void> {
-  await send(page, script(
-    { thinking: "A little of everything.", text: "## A heading\n\nSome *text* with `code`.\n\n```ts\nconst answer: number = 42;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |",
-      tool: "Bash", input: { command: "printf 'one\\ntwo\\n'", description: "count" } },
-    { tool: "Write", input: { file_path: `${server.root}/notes.md`, content: "# Notes\n\nOne.\n" } },
-    { tool: "Bash", input: { command: "git push origin main", description: "Push" } },
-    { text: "The end." },
-  ));
-  await page.getByRole("group", { name: /Permission for/ }).first().waitFor();
+  await send(
+    page,
+    script(
+      {
+        thinking: "A little of everything.",
+        text: "## A heading\n\nSome *text* with `code`.\n\n```ts\nconst answer: number = 42;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+        tool: "Bash",
+        input: { command: "printf 'one\\ntwo\\n'", description: "count" },
+      },
+      { tool: "Write", input: { file_path: `${server.root}/notes.md`, content: "# Notes\n\nOne.\n" } },
+      { tool: "Bash", input: { command: "git push origin main", description: "Push" } },
+      { text: "The end." },
+    ),
+  );
+  await page
+    .getByRole("group", { name: /Permission for/ })
+    .first()
+    .waitFor();
 }
 
 describe("sizes and colours", () => {
   it("are as good on a phone", async () => {
     const server = await serve();
     const { id } = await server.session({ name: "On the way", permission_mode: "acceptEdits" });
-    const page = await open().visit(server, linkTo(server, id), { viewport: PHONE, hasTouch: true, isMobile: true });
+    const page = await open().visit(server, linkTo(server, id), {
+      viewport: PHONE,
+      hasTouch: true,
+      isMobile: true,
+    });
     await page.getByLabel("Message to the agent").fill(script({ text: "A short **answer**, with `code`." }));
     await page.getByRole("button", { name: "Send" }).click();
     await until("an answer", async () => (await conversation(page).locator(".said").count()) > 0);
@@ -38,7 +52,10 @@ describe("sizes and colours", () => {
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "phone-details");
     await page.getByRole("button", { name: "Close the details" }).click();
-    await server.say(id, script({ tool: "Bash", input: { command: "git push origin main", description: "Push" } }, { text: "The end." }));
+    await server.say(
+      id,
+      script({ tool: "Bash", input: { command: "git push origin main", description: "Push" } }, { text: "The end." }),
+    );
     await page.getByRole("button", { name: "Allow once" }).waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "phone-permission");
@@ -62,7 +79,10 @@ describe("sizes and colours", () => {
     expect(await colour()).not.toBe(dark);
     expect(await violations(page)).toEqual([]);
     await page.reload();
-    await page.getByRole("group", { name: /Permission for/ }).first().waitFor();
+    await page
+      .getByRole("group", { name: /Permission for/ })
+      .first()
+      .waitFor();
     expect(await colour()).not.toBe(dark);
     await screenshot(page, "light");
     await page.keyboard.press("?");

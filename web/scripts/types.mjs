@@ -30,13 +30,21 @@ function typeOf(schema) {
     return [...new Set(schema.type.map((type) => inner({ ...schema, type })))].join(" | ");
   }
   switch (schema.type) {
-    case "string": return "string";
-    case "integer": case "number": return "number";
-    case "boolean": return "boolean";
-    case "null": return "null";
-    case "array": return `Array<${typeOf(schema.items)}>`;
-    case "object": return objectOf(schema);
-    default: return "unknown";
+    case "string":
+      return "string";
+    case "integer":
+    case "number":
+      return "number";
+    case "boolean":
+      return "boolean";
+    case "null":
+      return "null";
+    case "array":
+      return `Array<${typeOf(schema.items)}>`;
+    case "object":
+      return objectOf(schema);
+    default:
+      return "unknown";
   }
 }
 

@@ -11,9 +11,27 @@ describe("the changes of the fold lead to its view", () => {
     const kinds = new Set<string>();
     for (const name of names) for (const change of read(name).changes) kinds.add(change.change);
     for (const kind of [
-      "session", "status", "entry_added", "entry_replaced", "text_appended", "block_ended", "input_appended",
-      "tool_state", "tool_ended", "turn_added", "turn_replaced", "agent", "tasks", "request", "todos", "file_changed",
-      "cost", "dropped", "text_replaced", "rate_limit", "oddities",
+      "session",
+      "status",
+      "entry_added",
+      "entry_replaced",
+      "text_appended",
+      "block_ended",
+      "input_appended",
+      "tool_state",
+      "tool_ended",
+      "turn_added",
+      "turn_replaced",
+      "agent",
+      "tasks",
+      "request",
+      "todos",
+      "file_changed",
+      "cost",
+      "dropped",
+      "text_replaced",
+      "rate_limit",
+      "oddities",
     ]) {
       expect(kinds, `no fixture has ${kind}`).toContain(kind);
     }

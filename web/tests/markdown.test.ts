@@ -2,9 +2,31 @@ import { describe, expect, it } from "vitest";
 import { GrowingMarkdown } from "../src/lib/markdown/blocks.ts";
 
 const TEXT = [
-  "# Title", "", "A paragraph with **bold**,", "on two lines.", "", "- one", "", "- two", "  - nested", "", "```rust",
-  "fn main() {}", "", "// a blank line before", "```", "", "| a | b |", "|---|---|", "| 1 | 2 |", "", "> quoted", "", "The end, see [x].",
-  "", "[x]: https://example.org",
+  "# Title",
+  "",
+  "A paragraph with **bold**,",
+  "on two lines.",
+  "",
+  "- one",
+  "",
+  "- two",
+  "  - nested",
+  "",
+  "```rust",
+  "fn main() {}",
+  "",
+  "// a blank line before",
+  "```",
+  "",
+  "| a | b |",
+  "|---|---|",
+  "| 1 | 2 |",
+  "",
+  "> quoted",
+  "",
+  "The end, see [x].",
+  "",
+  "[x]: https://example.org",
 ].join("\n");
 
 describe("markdown that grows", () => {
@@ -50,7 +72,10 @@ describe("markdown that grows", () => {
   });
 
   it("has no pictures and no markup of others", () => {
-    const [block] = new GrowingMarkdown((html) => html).update('a ![x](https://e.org/y.png) <img src=x onerror="1"> b', true);
+    const [block] = new GrowingMarkdown((html) => html).update(
+      'a ![x](https://e.org/y.png) <img src=x onerror="1"> b',
+      true,
+    );
     expect(block?.kind === "html" ? block.html : "").not.toMatch(/<img/);
   });
 });

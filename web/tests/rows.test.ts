@@ -3,23 +3,47 @@ import { Heights } from "../src/lib/view/heights.ts";
 import { layOut } from "../src/lib/view/rows.ts";
 import type { Agent, Entry, EntryBody } from "../src/lib/view/types.ts";
 
-const text = (id: number, more: Partial<Entry> = {}): Entry => ({ id, body: { kind: "text", text: "x", state: "complete" }, ...more });
-const call = (id: number, tool: string, more: Partial<Entry> = {}): Entry => ({
+const text = (id: number, more: Partial<Entry> = {}): Entry => ({
   id,
-  body: { kind: "tool", id: tool, name: "Task", title: "", state: "running", server: false, detail: { kind: "agent" } } as EntryBody,
+  body: { kind: "text", text: "x", state: "complete" },
   ...more,
 });
-const agent = (id: string, parent?: string): Agent => ({ id, parent, entry: 1, description: "", background: false, state: "running", progress: {} }) as Agent;
+const call = (id: number, tool: string, more: Partial<Entry> = {}): Entry => ({
+  id,
+  body: {
+    kind: "tool",
+    id: tool,
+    name: "Task",
+    title: "",
+    state: "running",
+    server: false,
+    detail: { kind: "agent" },
+  } as EntryBody,
+  ...more,
+});
+const agent = (id: string, parent?: string): Agent =>
+  ({ id, parent, entry: 1, description: "", background: false, state: "running", progress: {} }) as Agent;
 
 describe("the rows of a conversation", () => {
   it("have sub-agents inside their calls", () => {
-    const { rows, children } = layOut([call(1, "a"), text(2, { parent: "a" }), call(3, "b", { parent: "a" }), text(4, { parent: "b" }), text(5)], [agent("a"), agent("b", "a")], new Set());
+    const { rows, children } = layOut(
+      [call(1, "a"), text(2, { parent: "a" }), call(3, "b", { parent: "a" }), text(4, { parent: "b" }), text(5)],
+      [agent("a"), agent("b", "a")],
+      new Set(),
+    );
     expect(rows.map((row) => row.key)).toEqual(["e1", "e5"]);
-    expect([...children]).toEqual([["a", [2, 3]], ["b", [4]]]);
+    expect([...children]).toEqual([
+      ["a", [2, 3]],
+      ["b", [4]],
+    ]);
   });
 
   it("show an agent whose call is not loaded once, where it is first heard of", () => {
-    const { rows } = layOut([text(7, { parent: "a" }), text(8), text(9, { parent: "b" }), text(10, { parent: "a" })], [agent("a"), agent("b", "a")], new Set());
+    const { rows } = layOut(
+      [text(7, { parent: "a" }), text(8), text(9, { parent: "b" }), text(10, { parent: "a" })],
+      [agent("a"), agent("b", "a")],
+      new Set(),
+    );
     expect(rows.map((row) => row.key)).toEqual(["aa", "e8"]);
   });
 
@@ -31,7 +55,11 @@ describe("the rows of a conversation", () => {
 
 describe("turns that overlap", () => {
   it("end once, after their last entry", () => {
-    const { rows } = layOut([text(1, { turn: 1 }), text(2, { turn: 2 }), text(3, { turn: 1 }), text(4, { turn: 2 })], [], new Set([1, 2]));
+    const { rows } = layOut(
+      [text(1, { turn: 1 }), text(2, { turn: 2 }), text(3, { turn: 1 }), text(4, { turn: 2 })],
+      [],
+      new Set([1, 2]),
+    );
     expect(rows.map((row) => row.key)).toEqual(["e1", "e2", "e3", "t1", "e4", "t2"]);
   });
 });

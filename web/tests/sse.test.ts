@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { EventParser } from "../src/lib/api/sse.ts";
 
-const STREAM = 'event: hello\nid: e:1\ndata: {"a":1}\n\n: a comment\n\ndata: one\ndata: two\r\n\r\nevent: bye\rdata:x\r\r';
+const STREAM =
+  'event: hello\nid: e:1\ndata: {"a":1}\n\n: a comment\n\ndata: one\ndata: two\r\n\r\nevent: bye\rdata:x\r\r';
 
 describe("events of a stream", () => {
   it("are the same in whatever pieces they come", () => {

@@ -41,7 +41,8 @@ describe("the outbox", () => {
     client.next = null;
     await vi.advanceTimersByTimeAsync(3100);
     expect(client.sent.map(({ text, client_id, mode }) => [text, client_id, mode])).toEqual([
-      ["one", ids[0], "queue"], ["two", ids[1], "steer"],
+      ["one", ids[0], "queue"],
+      ["two", ids[1], "steer"],
     ]);
     await vi.advanceTimersByTimeAsync(6000);
     expect(outbox.items).toEqual([]);
@@ -76,14 +77,19 @@ describe("a conversation", () => {
         super("token", "http://127.0.0.1/");
       }
       override fetch() {
-        return Promise.resolve(new Response(new ReadableStream<Uint8Array>({ start: (made) => void (controller = made) })));
+        return Promise.resolve(
+          new Response(new ReadableStream<Uint8Array>({ start: (made) => void (controller = made) })),
+        );
       }
       override transcript(_: string, before: number, limit: number) {
         const entries = range(Math.max(1, before - limit), before - 1).reverse();
         return Promise.resolve({ entries, next_before: null, seq: 1 });
       }
     }
-    const conversation = new Conversation(new StreamClient(), "s", { answered: () => undefined, session: () => undefined });
+    const conversation = new Conversation(new StreamClient(), "s", {
+      answered: () => undefined,
+      session: () => undefined,
+    });
     conversation.open();
     const send = async (name: string, data: unknown) => {
       await vi.advanceTimersByTimeAsync(1);
@@ -91,9 +97,15 @@ describe("a conversation", () => {
       await vi.advanceTimersByTimeAsync(300);
     };
     const snapshot = (from: number, to: number) =>
-      send("snapshot", { view: { ...emptyView(), entries: range(from, to), dropped_entries: from - 1 }, session, messages: [], seq: 1 });
+      send("snapshot", {
+        view: { ...emptyView(), entries: range(from, to), dropped_entries: from - 1 },
+        session,
+        messages: [],
+        seq: 1,
+      });
+    const hello = (resume: string, epoch: string) => send("hello", { resume, epoch, seq: 1, heartbeat_ms: 60_000 });
     const change = (...changes: Change[]) => send("changes", { seq: 2, changes });
-    return { conversation, snapshot, change };
+    return { conversation, hello, snapshot, change };
   }
 
   it("keeps what drops out of the server's window, and fetches what lies before", async () => {
@@ -119,6 +131,19 @@ describe("a conversation", () => {
     expect([conversation.firstEntry, conversation.entryCount]).toEqual([101, 250]);
     await snapshot(901, 1000);
     expect([conversation.firstEntry, conversation.entryCount]).toEqual([901, 100]);
+    conversation.pause();
+  });
+
+  it("forgets what belongs to another log", async () => {
+    const { conversation, hello, snapshot } = stream();
+    await hello("fresh", "one");
+    await snapshot(101, 300);
+    await hello("ok", "one");
+    await snapshot(201, 400);
+    expect(conversation.firstEntry).toBe(101);
+    await hello("gap", "two");
+    await snapshot(301, 500);
+    expect([conversation.firstEntry, conversation.entryCount]).toEqual([301, 200]);
     conversation.pause();
   });
 });

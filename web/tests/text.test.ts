@@ -6,7 +6,9 @@ import { describeSuggestion, destinationOf, forSession } from "../src/lib/text/t
 
 describe("terminal output", () => {
   it("keeps colours and leaves the rest out", () => {
-    expect(ansiSpans("\u001b[1;31mbad\u001b[0m ok \u001b[38;5;10mgreen\u001b[39m\u001b[2K\u001b]0;title\u0007!")).toEqual([
+    expect(
+      ansiSpans("\u001b[1;31mbad\u001b[0m ok \u001b[38;5;10mgreen\u001b[39m\u001b[2K\u001b]0;title\u0007!"),
+    ).toEqual([
       { text: "bad", classes: "ansi-fg-1 ansi-bold" },
       { text: " ok ", classes: "" },
       { text: "green", classes: "ansi-fg-10" },
@@ -22,19 +24,27 @@ describe("terminal output", () => {
 });
 
 describe("differences", () => {
-  const unified = "--- a\n+++ b\n@@ -1,3 +1,4 @@ fn x\n same\n-old line\n+new line\n+more\n same\n@@ -10 +11 @@\n-- a\n+- b\n";
+  const unified =
+    "--- a\n+++ b\n@@ -1,3 +1,4 @@ fn x\n same\n-old line\n+new line\n+more\n same\n@@ -10 +11 @@\n-- a\n+- b\n";
   it("have numbers", () => {
     const [first, second] = parseDiff(unified);
     expect(first?.heading).toBe("fn x");
     expect(first?.lines.map((line) => [line.kind, line.oldNumber, line.newNumber])).toEqual([
-      ["context", 1, 1], ["removed", 2, null], ["added", null, 2], ["added", null, 3], ["context", 3, 4],
+      ["context", 1, 1],
+      ["removed", 2, null],
+      ["added", null, 2],
+      ["added", null, 3],
+      ["context", 3, 4],
     ]);
     expect(second?.lines.map((line) => line.text)).toEqual(["- a", "- b"]);
   });
   it("stand side by side", () => {
     const pairs = sideBySide(parseDiff(unified)[0] ?? { heading: "", lines: [] });
     expect(pairs.map(({ left, right }) => [left?.text ?? null, right?.text ?? null])).toEqual([
-      ["same", "same"], ["old line", "new line"], [null, "more"], ["same", "same"],
+      ["same", "same"],
+      ["old line", "new line"],
+      [null, "more"],
+      ["same", "same"],
     ]);
   });
   it("know what changed in a line", () => {
@@ -59,7 +69,12 @@ describe("numbers for people", () => {
 });
 
 describe("rules that the CLI suggests", () => {
-  const rule = { type: "addRules", destination: "localSettings", rules: [{ toolName: "Bash", ruleContent: "ls:*" }], behavior: "allow" };
+  const rule = {
+    type: "addRules",
+    destination: "localSettings",
+    rules: [{ toolName: "Bash", ruleContent: "ls:*" }],
+    behavior: "allow",
+  };
   it("are told in words", () => {
     expect(describeSuggestion(rule)).toBe("Bash(ls:*)");
     expect(describeSuggestion({ type: "setMode", mode: "acceptEdits" })).toBe("all edits");

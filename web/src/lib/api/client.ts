@@ -1,7 +1,16 @@
 // Requests to the server. Addresses are relative to the page, so a base path in front of it needs no setting.
 
 import type {
-  Accepted, FileDiff, LogLine, Me, NewMessage, NewSession, PermissionAnswer, Problem, QuestionAnswer, SessionInfo,
+  Accepted,
+  FileDiff,
+  LogLine,
+  Me,
+  NewMessage,
+  NewSession,
+  PermissionAnswer,
+  Problem,
+  QuestionAnswer,
+  SessionInfo,
   TranscriptPage,
 } from "./types.ts";
 

@@ -13,6 +13,8 @@ export interface StreamHandlers {
 const DELAYS = [250, 500, 1000, 2000, 4000, 8000];
 /** A heartbeat comes every 15 s by default; a stream that is silent for much longer is dead, whatever TCP thinks. */
 const PATIENCE = 2.5;
+/** Silence after which a link is doubted when somebody looks at it. */
+const MISSED = 1.3;
 
 export class EventStream {
   readonly #client: Client;
@@ -21,6 +23,7 @@ export class EventStream {
   #cursor: string | null = null;
   #heartbeat = 15_000;
   #tries = 0;
+  #heard = Date.now();
   #abort: AbortController | null = null;
   #retry: ReturnType<typeof setTimeout> | null = null;
   #watchdog: ReturnType<typeof setTimeout> | null = null;
@@ -35,7 +38,12 @@ export class EventStream {
 
   /** Tries at once if it is waiting: the network is back, or somebody looks at the page again. */
   wake(): void {
-    if (this.#closed || this.#retry === null) return;
+    if (this.#closed) return;
+    if (this.#retry === null) {
+      // A machine that slept has missed heartbeats, and nobody told it that the link is gone.
+      if (Date.now() - this.#heard > this.#heartbeat * MISSED) this.#abort?.abort();
+      return;
+    }
     clearTimeout(this.#retry);
     this.#retry = null;
     this.#tries = 0;
@@ -108,6 +116,7 @@ export class EventStream {
   }
 
   #watch(abort: AbortController): void {
+    this.#heard = Date.now();
     if (this.#watchdog !== null) clearTimeout(this.#watchdog);
     this.#watchdog = setTimeout(() => abort.abort(), this.#heartbeat * PATIENCE);
   }

@@ -4,8 +4,19 @@
 import type { Change, MessageInfo, SessionInfo, View } from "./schema.ts";
 
 export type {
-  Accepted, FileDiff, Me, MessageInfo as QueuedMessage, MessageMode, MessageState, Role, SessionInfo, SessionStatus,
-  TranscriptPage, Image as Picture, AnswerPermission as PermissionAnswer, CreateSession as NewSession,
+  Accepted,
+  FileDiff,
+  Me,
+  MessageInfo as QueuedMessage,
+  MessageMode,
+  MessageState,
+  Role,
+  SessionInfo,
+  SessionStatus,
+  TranscriptPage,
+  Image as Picture,
+  AnswerPermission as PermissionAnswer,
+  CreateSession as NewSession,
   SendMessage as NewMessage,
 } from "./schema.ts";
 
@@ -24,6 +35,13 @@ export interface LogLine {
   at: number;
   kind: string;
   payload: unknown;
+}
+
+export interface Hello {
+  resume: "fresh" | "ok" | "gap";
+  epoch: string;
+  seq: number;
+  heartbeat_ms: number;
 }
 
 export interface Snapshot {

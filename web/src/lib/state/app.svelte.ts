@@ -223,7 +223,11 @@ export class App {
   }
 
   #rememberPanes(): void {
-    if (!this.shared) remember("panes", this.panes.map((pane) => pane.id));
+    if (!this.shared)
+      remember(
+        "panes",
+        this.panes.map((pane) => pane.id),
+      );
   }
 
   #answered(request: Request): void {

@@ -7,7 +7,7 @@ import { SvelteSet } from "svelte/reactivity";
 import type { Client } from "../api/client.ts";
 import type { ServerEvent } from "../api/sse.ts";
 import { EventStream, type LinkState } from "../api/stream.ts";
-import type { ByeReason, Changes, QueuedMessage, SessionInfo, Snapshot } from "../api/types.ts";
+import type { ByeReason, Changes, Hello, QueuedMessage, SessionInfo, Snapshot } from "../api/types.ts";
 import { apply, emptyView, placeOf } from "../view/apply.ts";
 import { type Layout, layOut } from "../view/rows.ts";
 import type { Agent, Change, Entry, Request, Turn, View } from "../view/types.ts";
@@ -18,7 +18,14 @@ const PAGE = 400;
 const PAUSE_MS = 50;
 /** Changes that alter which rows there are, not only what is in one. */
 const STRUCTURAL = new Set<Change["change"]>([
-  "entry_added", "entry_replaced", "turn_added", "turn_replaced", "agent", "dropped", "block_ended",
+  "entry_added",
+  "entry_replaced",
+  "turn_added",
+  "turn_replaced",
+  "agent",
+  "dropped",
+  "block_ended",
+  "text_replaced",
 ]);
 
 export interface Events {
@@ -49,6 +56,7 @@ export class Conversation {
   #stream: EventStream | null = null;
   #view: View = emptyView();
   #older: Entry[] = [];
+  #epoch: string | null = null;
   #stale = false;
   #shown = 0;
   #frame: number | null = null;
@@ -162,9 +170,18 @@ export class Conversation {
         this.bye = (JSON.parse(event.data) as { reason: ByeReason }).reason;
         return;
       case "hello":
-        this.bye = null;
-        return;
+        return this.#takeHello(JSON.parse(event.data) as Hello);
     }
+  }
+
+  #takeHello({ resume, epoch }: Hello): void {
+    this.bye = null;
+    // Another log: its numbers have nothing to do with those that are known.
+    if (resume === "gap" || (this.#epoch !== null && this.#epoch !== epoch)) {
+      this.#older = [];
+      this.#view = emptyView();
+    }
+    this.#epoch = epoch;
   }
 
   #takeSnapshot(snapshot: Snapshot): void {
@@ -190,15 +207,10 @@ export class Conversation {
       if (change.change === "dropped") this.#keepDropped(change.first_entry);
       if (change.change === "request") this.#tellIfAnswered(change);
       apply(this.#view, change);
-      if (STRUCTURAL.has(change.change) || this.#firstText(change)) this.#stale = true;
+      if (STRUCTURAL.has(change.change)) this.#stale = true;
     }
     this.seq = Math.max(this.seq, seq);
     this.#schedule();
-  }
-
-  /** The first piece of a text brings a row; an empty one has none. */
-  #firstText(change: Change): boolean {
-    return change.change === "text_replaced";
   }
 
   #keepDropped(first: number): void {
@@ -245,7 +257,11 @@ export class Conversation {
     if (this.#stale) {
       this.#stale = false;
       const ended = new Set(this.#view.turns.filter((turn) => turn.state !== "running").map((turn) => turn.id));
-      this.layout = layOut(this.#older.length === 0 ? this.#view.entries : [...this.#older, ...this.#view.entries], this.#view.agents, ended);
+      this.layout = layOut(
+        this.#older.length === 0 ? this.#view.entries : [...this.#older, ...this.#view.entries],
+        this.#view.agents,
+        ended,
+      );
     }
     this.version += 1;
   }

@@ -38,7 +38,14 @@ export class Outbox {
   /** Takes a message. It is kept before the first try. */
   async send(session: string, text: string, images: Picture[], mode: MessageMode): Promise<void> {
     const item: Outgoing = {
-      clientId: crypto.randomUUID(), session, text, images, mode, at: Date.now(), state: "waiting", why: null,
+      clientId: crypto.randomUUID(),
+      session,
+      text,
+      images,
+      mode,
+      at: Date.now(),
+      state: "waiting",
+      why: null,
       messageId: null,
     };
     this.items = [...this.items, item];
@@ -101,8 +108,9 @@ export class Outbox {
       setTimeout(() => void this.discard(item.clientId), 5000);
       return true;
     } catch (error) {
-      const again = error instanceof OfflineError
-        || (error instanceof RequestError && [408, 425, 429, 500, 502, 503, 504].includes(error.status));
+      const again =
+        error instanceof OfflineError ||
+        (error instanceof RequestError && [408, 425, 429, 500, 502, 503, 504].includes(error.status));
       const why = error instanceof Error ? error.message : String(error);
       this.#change(item.clientId, again ? { state: "waiting", why } : { state: "refused", why });
       if (!again) {

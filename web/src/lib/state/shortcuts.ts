@@ -79,14 +79,26 @@ function actionOf(app: App, key: string, target: HTMLElement): (() => void) | nu
   const tab = TABS[Number(key) - 1];
   if (tab !== undefined) return () => app.toggleRight(tab);
   switch (key) {
-    case "?": return () => (app.dialog = "help");
-    case "/": return () => document.querySelector<HTMLElement>(".pane.active textarea[aria-label='Message to the agent']")?.focus();
-    case "n": return app.may("driver") && !app.shared ? () => (app.dialog = "new") : null;
-    case "j": return () => app.step(1);
-    case "k": return () => app.step(-1);
-    case "[": return () => app.toggleLeft();
-    case "]": return () => app.toggleRight();
-    case "End": return target.closest("pre, [role=region]") ? null : () => document.querySelector<HTMLElement>(".pane.active [data-latest]")?.click();
-    default: return null;
+    case "?":
+      return () => (app.dialog = "help");
+    case "/":
+      return () =>
+        document.querySelector<HTMLElement>(".pane.active textarea[aria-label='Message to the agent']")?.focus();
+    case "n":
+      return app.may("driver") && !app.shared ? () => (app.dialog = "new") : null;
+    case "j":
+      return () => app.step(1);
+    case "k":
+      return () => app.step(-1);
+    case "[":
+      return () => app.toggleLeft();
+    case "]":
+      return () => app.toggleRight();
+    case "End":
+      return target.closest("pre, [role=region]")
+        ? null
+        : () => document.querySelector<HTMLElement>(".pane.active [data-latest]")?.click();
+    default:
+      return null;
   }
 }

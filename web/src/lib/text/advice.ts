@@ -9,9 +9,11 @@ export function adviceFor(status: number | null, error: string): string | null {
   if (status === 429 || /rate.?limit/i.test(error)) {
     return "The account's limit is reached. Wait until it is lifted, then send the message again.";
   }
-  if (status === 529 || status === 503 || /overloaded/i.test(error)) return "The API is overloaded. Try again in a moment.";
+  if (status === 529 || status === 503 || /overloaded/i.test(error))
+    return "The API is overloaded. Try again in a moment.";
   if (status !== null && status >= 500) return "The API failed. Try again in a moment.";
-  if (status === 400) return "The API refused the request. If it happens again, start a new session or compact this one with /compact.";
+  if (status === 400)
+    return "The API refused the request. If it happens again, start a new session or compact this one with /compact.";
   return null;
 }
 
@@ -22,14 +24,23 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
     case "interrupted":
       return { title: "Interrupted", advice: null };
     case "degraded":
-      return { title: "The answer has no end", advice: "The CLI said nothing more. What it did is above; ask it to go on." };
+      return {
+        title: "The answer has no end",
+        advice: "The CLI said nothing more. What it did is above; ask it to go on.",
+      };
     case "lost":
-      return { title: "The CLI ended before it answered", advice: "Send the message again. The raw view has its last lines." };
+      return {
+        title: "The CLI ended before it answered",
+        advice: "Send the message again. The raw view has its last lines.",
+      };
     case "failed": {
       const title = result?.errors?.[0] ?? result?.text ?? result?.subtype ?? "The turn failed";
       switch (result?.subtype) {
         case "error_max_turns":
-          return { title: "The limit of rounds is reached", advice: "Ask it to go on; each message has a limit of its own." };
+          return {
+            title: "The limit of rounds is reached",
+            advice: "Ask it to go on; each message has a limit of its own.",
+          };
         case "error_max_budget_usd":
           return { title: "The money limit is reached", advice: "Start a session with a higher limit." };
       }

@@ -23,7 +23,13 @@ interface Style {
 }
 
 const plain = (): Style => ({
-  fg: null, bg: null, bold: false, dim: false, italic: false, underline: false, inverse: false,
+  fg: null,
+  bg: null,
+  bold: false,
+  dim: false,
+  italic: false,
+  underline: false,
+  inverse: false,
 });
 
 export function hasAnsi(text: string): boolean {

@@ -19,23 +19,47 @@ export function text(input: Input, key: string): string {
 
 export function shapeOf(tool: ToolCall): ToolShape {
   switch (tool.detail.kind) {
-    case "command": return "terminal";
-    case "file_read": return "file";
-    case "file_changed": return "diff";
-    case "questions": return "questions";
-    case "plan": return "plan";
-    case "agent": return "agent";
-    case "todos": return "todos";
+    case "command":
+      return "terminal";
+    case "file_read":
+      return "file";
+    case "file_changed":
+      return "diff";
+    case "questions":
+      return "questions";
+    case "plan":
+      return "plan";
+    case "agent":
+      return "agent";
+    case "todos":
+      return "todos";
   }
   switch (tool.name) {
-    case "Bash": case "BashOutput": case "KillShell": return "terminal";
-    case "Edit": case "MultiEdit": case "Write": case "NotebookEdit": return "diff";
-    case "Read": return "file";
-    case "Grep": case "Glob": case "LS": case "WebSearch": return "hits";
-    case "AskUserQuestion": return "questions";
-    case "ExitPlanMode": return "plan";
-    case "Task": case "Agent": return "agent";
-    case "TodoWrite": return "todos";
+    case "Bash":
+    case "BashOutput":
+    case "KillShell":
+      return "terminal";
+    case "Edit":
+    case "MultiEdit":
+    case "Write":
+    case "NotebookEdit":
+      return "diff";
+    case "Read":
+      return "file";
+    case "Grep":
+    case "Glob":
+    case "LS":
+    case "WebSearch":
+      return "hits";
+    case "AskUserQuestion":
+      return "questions";
+    case "ExitPlanMode":
+      return "plan";
+    case "Task":
+    case "Agent":
+      return "agent";
+    case "TodoWrite":
+      return "todos";
   }
   return "plain";
 }
@@ -84,7 +108,8 @@ export function subjectOf(tool: ToolCall, cwd: string | null | undefined): strin
     return text(input, "pattern") + (where ? ` in ${relativePath(where, cwd)}` : "");
   }
   if (tool.name === "TodoWrite" || tool.name === "ExitPlanMode") return "";
-  if (tool.name === "TaskUpdate") return [text(input, "taskId"), text(input, "status").replace("_", " ")].filter(Boolean).join(": ");
+  if (tool.name === "TaskUpdate")
+    return [text(input, "taskId"), text(input, "status").replace("_", " ")].filter(Boolean).join(": ");
   if (tool.title) return tool.title;
   if (tool.input_text) return "…";
   const first = Object.values(input).find((value) => typeof value === "string");
@@ -99,7 +124,10 @@ export function isGoing(tool: ToolCall): boolean {
 export function describeSuggestion(suggestion: unknown): string {
   if (typeof suggestion !== "object" || suggestion === null) return "the suggested rule";
   const rule = suggestion as {
-    type?: string; mode?: string; directories?: string[]; rules?: { toolName?: string; ruleContent?: string }[];
+    type?: string;
+    mode?: string;
+    directories?: string[];
+    rules?: { toolName?: string; ruleContent?: string }[];
   };
   if (rule.type === "setMode" && rule.mode) return rule.mode === "acceptEdits" ? "all edits" : `mode ${rule.mode}`;
   if (rule.type === "addDirectories" && rule.directories) return `folder ${rule.directories.join(", ")}`;
@@ -115,10 +143,14 @@ export function describeSuggestion(suggestion: unknown): string {
 export function destinationOf(suggestion: unknown): string {
   const destination = (suggestion as { destination?: string } | null)?.destination;
   switch (destination) {
-    case "localSettings": return "in this project, for you";
-    case "projectSettings": return "in this project, for everybody";
-    case "userSettings": return "everywhere";
-    default: return "for this session";
+    case "localSettings":
+      return "in this project, for you";
+    case "projectSettings":
+      return "in this project, for everybody";
+    case "userSettings":
+      return "everywhere";
+    default:
+      return "for this session";
   }
 }
 

@@ -28,7 +28,8 @@ export class Heights {
     const difference = height - this.get(index);
     if (difference === 0 || index < 0 || index >= this.#values.length) return;
     this.#values[index] = height;
-    for (let at = index + 1; at <= this.#values.length; at += at & -at) this.#tree[at] = (this.#tree[at] ?? 0) + difference;
+    for (let at = index + 1; at <= this.#values.length; at += at & -at)
+      this.#tree[at] = (this.#tree[at] ?? 0) + difference;
   }
 
   /** The sum of all heights before this row. */

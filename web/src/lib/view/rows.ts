@@ -30,7 +30,8 @@ export function layOut(entries: readonly Entry[], agents: readonly Agent[], ende
     if (parent === null) {
       if (isShown(entry)) rows.push({ key: `e${entry.id}`, kind: "entry", entry: entry.id });
       const turn = entry.turn ?? null;
-      if (turn !== null && ended.has(turn) && last.get(turn) === entry.id) rows.push({ key: `t${turn}`, kind: "turn", turn });
+      if (turn !== null && ended.has(turn) && last.get(turn) === entry.id)
+        rows.push({ key: `t${turn}`, kind: "turn", turn });
       continue;
     }
     const list = children.get(parent);
