@@ -31,7 +31,8 @@ if [[ ! -x "$home/bin/schemathesis" ]]; then
     }
 fi
 
-cargo build --quiet --locked -p weir-cli
+# As the tests build it, so that nothing is built twice.
+cargo build --quiet --locked --workspace --all-features --bins
 weir=$(realpath "${CARGO_TARGET_DIR:-target}/debug/weir")
 work=$(mktemp -d)
 server=

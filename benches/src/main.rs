@@ -5,8 +5,10 @@
 //! within one run, because machines differ and are noisy.
 
 mod allocations;
+mod bridge;
 mod host;
 mod live;
+mod loops;
 mod measure;
 mod methods;
 mod report;
@@ -15,8 +17,18 @@ mod workload;
 
 use anyhow::{Context as _, bail};
 
-fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<std::process::ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(("simulated-claude", rest)) =
+        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
+        return Ok(weir_testkit::simulated::play(rest));
+    }
+    run(&arguments)?;
+    Ok(std::process::ExitCode::SUCCESS)
+}
+
+fn run(arguments: &[String]) -> anyhow::Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["table"] => all(workload::Size::Full),
@@ -24,9 +36,14 @@ fn main() -> anyhow::Result<()> {
         ["streams"] => report::table(workload::Size::Full),
         ["live"] => live::table(workload::Size::Full),
         ["live", "--quick"] => live::table(workload::Size::Quick),
+        ["bridge"] => bridge::table(workload::Size::Full),
+        ["bridge", "--quick"] => bridge::table(workload::Size::Quick),
         ["host"] => host::table(workload::Size::Full),
         ["host", "--quick"] => host::table(workload::Size::Quick),
         ["live", part @ ..] => live::part(part),
+        ["loop"] => loops::table(workload::Size::Full),
+        ["loop", "--quick"] => loops::table(workload::Size::Quick),
+        ["loop", "measure", count] => loops::measure(count.parse()?),
         ["cli"] => live::play(),
         ["write", name, size] => workload::write(name.parse()?, size.parse()?),
         ["read", method, name] => {
@@ -35,12 +52,16 @@ fn main() -> anyhow::Result<()> {
                 &serde_json::to_string(&measured).context("the measurement cannot be written")?,
             )
         }
-        _ => bail!("usage: weir-bench table [--quick] | streams | live [--quick] | host [--quick]"),
+        _ => bail!(
+            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick] | loop [--quick]"
+        ),
     }
 }
 
 fn all(size: workload::Size) -> anyhow::Result<()> {
     report::table(size)?;
     live::table(size)?;
-    host::table(size)
+    host::table(size)?;
+    loops::table(size)?;
+    bridge::table(size)
 }

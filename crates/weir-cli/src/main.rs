@@ -1,6 +1,7 @@
 //! The `weir` command.
 
 mod ask;
+mod bridge;
 mod chat;
 mod conversation;
 mod demo;
@@ -10,6 +11,7 @@ mod events;
 mod exit;
 mod explain;
 mod folders;
+mod loop_command;
 mod opts;
 mod replay;
 mod run;
@@ -51,9 +53,11 @@ fn main() -> ExitCode {
         opts::Command::Sessions(opts) => {
             sessions::Settings::resolve(opts).and_then(|settings| sessions::run(&settings))
         }
+        opts::Command::Bridge(opts) => bridge::run(*opts),
         opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
         opts::Command::Demo(opts) => demo::run(*opts),
         opts::Command::Token(opts) => token::run(opts),
+        opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
     };
     exit::report(done)

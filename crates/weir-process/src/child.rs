@@ -55,6 +55,14 @@ impl ChildLife {
         self.is_clean
     }
 
+    /// It has ended, and is known to leave nothing behind.
+    pub(crate) fn set_clean(&mut self) {
+        if self.exit.is_some() {
+            self.is_clean = true;
+            self.record = None;
+        }
+    }
+
     pub(crate) async fn wait(&mut self) -> Exit {
         if let Some(exit) = self.exit {
             return exit;

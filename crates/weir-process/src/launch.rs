@@ -96,6 +96,12 @@ pub enum SpawnError {
         /// What was looked for.
         program: PathBuf,
     },
+    /// There is no such command.
+    #[error("there is no command {}; is it installed, and in PATH?", program.display())]
+    NoSuchCommand {
+        /// What was looked for.
+        program: PathBuf,
+    },
     /// It is there but cannot be run.
     #[error("{} cannot be run: {source}; is it executable, and is the interpreter in its first line installed?", program.display())]
     NotExecutable {

@@ -29,6 +29,7 @@
 mod brief;
 mod child;
 mod clock;
+mod command;
 mod environment;
 mod exit;
 mod find;
@@ -54,6 +55,7 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use command::{Captured, CommandOutput, PlainCommand};
 pub use environment::Environment;
 pub use exit::{Exit, StopOptions, StopReport, StopStep};
 pub use find::{Files, FindError, Found, PROGRAM_VARIABLE, Place, RealFiles, find, git_bash, search};

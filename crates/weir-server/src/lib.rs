@@ -15,6 +15,7 @@ mod docs;
 mod extract;
 mod guard;
 mod metrics;
+mod openai;
 mod page;
 mod problem;
 mod serve;

@@ -16,6 +16,8 @@ pub struct ServerSettings {
     pub models: Vec<String>,
     /// Permission modes that may be asked for.
     pub permission_modes: Vec<String>,
+    /// Parameters of OpenAI's clients that are ignored although they cannot be honoured.
+    pub openai_ignores: Vec<String>,
     /// Whether this is the demonstration on the simulated CLI.
     pub demo: bool,
     /// How much, how long, how often.
@@ -64,6 +66,7 @@ impl Default for ServerSettings {
             roots: Vec::new(),
             models: ["default", "opus", "sonnet", "haiku"].map(str::to_owned).into(),
             permission_modes: ["default", "acceptEdits", "plan", "dontAsk"].map(str::to_owned).into(),
+            openai_ignores: Vec::new(),
             demo: false,
             limits: RequestLimits::default(),
             heartbeat: Duration::from_secs(15),

@@ -5,12 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use weir_host::Host;
+use weir_openai::HistoryIndex;
 
 use crate::audit::Audit;
 use crate::auth::{Buckets, Tokens};
 use crate::guard::Places;
 use crate::metrics::Metrics;
 use crate::settings::ServerSettings;
+
+/// Histories of clients that are remembered.
+const MOST_HISTORIES: usize = 10_000;
 
 /// What a server is made of.
 #[derive(Debug)]
@@ -54,6 +58,7 @@ struct Inner {
     attempts: Mutex<Buckets>,
     phase: watch::Sender<Phase>,
     streams: AtomicUsize,
+    histories: Mutex<HistoryIndex>,
 }
 
 impl App {
@@ -67,6 +72,7 @@ impl App {
                 attempts: Mutex::default(),
                 phase: watch::Sender::new(Phase::Serving),
                 streams: AtomicUsize::new(0),
+                histories: Mutex::new(HistoryIndex::new(MOST_HISTORIES)),
             }),
         }
     }
@@ -128,6 +134,11 @@ impl App {
 
     pub(crate) fn attempts(&self) -> MutexGuard<'_, Buckets> {
         self.inner.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The sessions that clients of the OpenAI-compatible front come back to.
+    pub(crate) fn histories(&self) -> MutexGuard<'_, HistoryIndex> {
+        self.inner.histories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a path is one of the page's files.

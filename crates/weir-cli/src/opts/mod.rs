@@ -1,7 +1,9 @@
 //! The command line as it is typed. What it means is the business of each command's settings.
 
+mod bridge;
 mod chat;
 mod doctor;
+mod loops;
 mod replay;
 mod run;
 mod serve;
@@ -12,8 +14,14 @@ mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use bridge::{
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeTryOpts, QueueOpt,
+};
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
+pub(crate) use loops::{
+    LoopCommand, LoopConfigCommand, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts, LoopRunOpts,
+};
 pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
@@ -38,6 +46,8 @@ pub(crate) enum Command {
     Demo(Box<DemoOpts>),
     Token(TokenOpts),
     Replay(ReplayOpts),
+    Bridge(Box<BridgeOpts>),
+    Loop(LoopOpts),
     Doctor(DoctorOpts),
 }
 

@@ -28,6 +28,7 @@ impl Settings {
             base_path: base_path(&opts.listen),
             roots: roots.clone(),
             limits: limits(opts.requests_per_minute),
+            openai_ignores: opts.openai_ignore,
             ..ServerSettings::default()
         };
         if !opts.offer_model.is_empty() {

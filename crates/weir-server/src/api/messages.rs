@@ -35,7 +35,7 @@ pub(crate) async fn send(
     let message =
         NewMessage { client_id: Some(body.client_id), text: body.text, images: body.images, mode: body.mode };
     let accepted = app.host().send(&id, message, &Actor::new(&who.name)).await?;
-    if who.budget_left_usd.is_some() && !accepted.duplicate {
+    if !accepted.duplicate {
         charge_later(&app, &who, id, accepted.message_id.clone());
     }
     let mut response = answer::json(StatusCode::ACCEPTED, &accepted);
@@ -44,7 +44,10 @@ pub(crate) async fn send(
 }
 
 /// Counts what the answer costs when it is there. What several messages share, each bears a part of.
-fn charge_later(app: &App, who: &Principal, id: ConversationId, message: MessageId) {
+pub(crate) fn charge_later(app: &App, who: &Principal, id: ConversationId, message: MessageId) {
+    if who.budget_left_usd.is_none() {
+        return;
+    }
     let (app, token) = (app.clone(), who.token_id.clone());
     tokio::spawn(async move {
         let Ok(finished) = app.host().finished(&id, &message).await else { return };

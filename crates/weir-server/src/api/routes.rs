@@ -13,6 +13,7 @@ use super::{asks, control, events, health, history, messages, sessions, tokens, 
 use crate::auth::Role;
 use crate::docs;
 use crate::guard::{authenticate, check_origin, observe, patience, require};
+use crate::openai;
 use crate::page;
 use crate::problem::{Details, Problem};
 use crate::state::App;
@@ -21,7 +22,7 @@ use crate::state::App;
 pub fn app(app: App) -> Router {
     let base = app.settings().base_path.clone();
     let page = get(page::file).layer(CompressionLayer::new());
-    let routes = api(&app).merge(open(&app));
+    let routes = api(&app).merge(openai::routes(&app)).merge(open(&app));
     let routes = if base.is_empty() {
         routes.route("/", page)
     } else {

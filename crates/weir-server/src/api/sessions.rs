@@ -61,7 +61,7 @@ pub(crate) async fn create(
 }
 
 /// Whether new work is taken.
-pub(super) fn may_begin(app: &App, who: &Principal) -> Result<(), Problem> {
+pub(crate) fn may_begin(app: &App, who: &Principal) -> Result<(), Problem> {
     if app.phase() != Phase::Serving {
         return Err(weir_host::HostError::ShuttingDown.into());
     }

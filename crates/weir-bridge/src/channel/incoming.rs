@@ -1,0 +1,74 @@
+//! What comes in from a channel.
+
+use serde::{Deserialize, Serialize};
+
+use super::{MessageRef, Place, Sender};
+
+/// Something that happened in a chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incoming {
+    /// Names the delivery. The same name again is the same delivery, however often it comes.
+    pub key: String,
+    /// Where.
+    pub place: Place,
+    /// Who.
+    pub sender: Sender,
+    /// The chat has nobody else in it.
+    pub direct: bool,
+    /// It is meant for us: a mention, or a reply to one of our messages. Always true in a direct chat.
+    pub addressed: bool,
+    /// The channel's order of messages in a chat: a number that grows.
+    pub order: i64,
+    /// The message itself, for replies to it.
+    pub message: Option<MessageRef>,
+    /// What.
+    pub body: IncomingBody,
+}
+
+/// What happened in a chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IncomingBody {
+    /// A message.
+    Text {
+        /// What it says.
+        text: String,
+        /// What is attached to it.
+        attachments: Vec<Attachment>,
+        /// The message that it replies to.
+        reply_to: Option<MessageRef>,
+    },
+    /// A button below one of our messages.
+    Button {
+        /// The message.
+        to: MessageRef,
+        /// What the button carries.
+        data: String,
+    },
+    /// A reaction to one of our messages.
+    Reaction {
+        /// The message.
+        to: MessageRef,
+        /// Which.
+        key: String,
+    },
+}
+
+/// A picture or a file that came with a message. Its bytes are kept apart, under `blob`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// The file's name, as the sender calls it. Never a path to write to.
+    pub name: String,
+    /// What it is, such as `image/png`.
+    pub media_type: String,
+    /// How many bytes.
+    pub size: u64,
+    /// Where the bytes are kept.
+    pub blob: String,
+}
+
+impl Attachment {
+    /// Whether the model can look at it as a picture.
+    pub fn is_picture(&self) -> bool {
+        matches!(self.media_type.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp")
+    }
+}

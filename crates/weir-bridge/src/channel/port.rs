@@ -1,0 +1,146 @@
+//! A channel as the driver sees it.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    Attachment, Capabilities, ChannelName, Incoming, IncomingBody, MessageRef, Operation, OperationError,
+};
+use crate::error::BridgeError;
+use crate::store::BridgeStore;
+
+/// Something that is being done.
+pub type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A channel: it delivers what comes in, and does what it is told.
+pub trait Channel: Debug + Send + Sync {
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Delivers what comes in. It goes on for ever, whatever happens to the network; it ends when it is dropped, or
+    /// with an error that a person has to mend.
+    fn run(self: Arc<Self>, inlet: Inlet) -> Doing<'static, Result<(), BridgeError>>;
+
+    /// Does something in a chat.
+    fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>>;
+
+    /// Logs in and says what works, a sentence a line.
+    fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>>;
+}
+
+/// A file that came with a message, before it is kept.
+#[derive(Debug, Clone)]
+pub struct IncomingFile {
+    /// Its name, as the sender calls it.
+    pub name: String,
+    /// What it is.
+    pub media_type: String,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+/// What came in, with somebody who waits for it to be kept.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    pub(crate) incoming: Incoming,
+    pub(crate) kept: oneshot::Sender<()>,
+}
+
+/// Where a channel delivers what comes in.
+#[derive(Debug, Clone)]
+pub struct Inlet {
+    pub(crate) channel: ChannelName,
+    pub(crate) store: Arc<BridgeStore>,
+    pub(crate) deliveries: mpsc::Sender<Delivery>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) notes: mpsc::UnboundedSender<String>,
+}
+
+/// The bridge is over, or cannot keep anything. What was delivered will have to be delivered again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the bridge takes no more messages")]
+pub struct NotKept;
+
+impl Inlet {
+    /// The channel's name in the configuration.
+    pub fn channel(&self) -> &ChannelName {
+        &self.channel
+    }
+
+    /// Delivers something. When this returns, it is kept and need not be delivered again.
+    pub async fn deliver(&self, mut incoming: Incoming, files: Vec<IncomingFile>) -> Result<(), NotKept> {
+        self.health.heard(crate::now());
+        if let IncomingBody::Text { attachments, .. } = &mut incoming.body {
+            for (index, file) in files.into_iter().enumerate() {
+                let blob = format!("{}/{}/{index}", self.channel, incoming.key);
+                let attachment = Attachment {
+                    name: file.name,
+                    media_type: file.media_type,
+                    size: u64::try_from(file.data.len()).unwrap_or(u64::MAX),
+                    blob: blob.clone(),
+                };
+                let store = Arc::clone(&self.store);
+                let kept =
+                    tokio::task::spawn_blocking(move || store.put_blob(&blob, &file.data, crate::now()));
+                kept.await.map_err(|_| NotKept)?.map_err(|_| NotKept)?;
+                attachments.push(attachment);
+            }
+        }
+        let (kept, waits) = oneshot::channel();
+        self.deliveries.send(Delivery { incoming, kept }).await.map_err(|_| NotKept)?;
+        waits.await.map_err(|_| NotKept)
+    }
+
+    /// Where the channel goes on after a restart.
+    pub async fn cursor(&self) -> Option<String> {
+        let (store, name) = (Arc::clone(&self.store), self.channel.clone());
+        tokio::task::spawn_blocking(move || store.cursor(name.as_str())).await.ok()?.ok()?
+    }
+
+    /// Keeps where the channel goes on after a restart.
+    pub async fn set_cursor(&self, value: String) {
+        let (store, name) = (Arc::clone(&self.store), self.channel.clone());
+        // Where it is lost, deliveries come again, and are recognised.
+        let _ = tokio::task::spawn_blocking(move || store.set_cursor(name.as_str(), &value)).await;
+    }
+
+    /// Something for the log.
+    pub fn note(&self, note: impl std::fmt::Display) {
+        // Where nobody reads the log there is nobody to tell.
+        let _ = self.notes.send(format!("{}: {note}", self.channel));
+    }
+
+    /// Tells whether the channel can be reached.
+    pub fn connected(&self, connected: bool) {
+        self.health.connected.store(i64::from(connected), Ordering::Relaxed);
+    }
+}
+
+/// How a channel is doing.
+#[derive(Debug, Default)]
+pub struct Health {
+    heard: AtomicI64,
+    connected: AtomicI64,
+}
+
+impl Health {
+    fn heard(&self, at: i64) {
+        self.heard.store(at, Ordering::Relaxed);
+        self.connected.store(1, Ordering::Relaxed);
+    }
+
+    /// When something came in last, in milliseconds since 1970.
+    pub fn last_heard(&self) -> Option<i64> {
+        Some(self.heard.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    }
+
+    /// Whether the channel can be reached.
+    pub fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::Relaxed) > 0
+    }
+}

@@ -1,0 +1,319 @@
+//! The configuration of the bridge, as it is written in a file.
+
+mod sample;
+mod secret;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+pub use sample::SAMPLE;
+pub use secret::{Secret, SecretSource};
+
+use crate::channel::ChannelName;
+use crate::error::BridgeError;
+use crate::machine::{Per, QueueMode, Role, ScopeRule, ScopeSettings, Settings};
+
+/// The configuration.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where messages and conversations are kept.
+    pub data_dir: Option<PathBuf>,
+    /// The CLI to drive; looked for where none is named.
+    pub claude: Option<PathBuf>,
+    /// Folders below which conversations may work. The workspaces are always among them.
+    pub roots: Vec<PathBuf>,
+    /// What holds everywhere.
+    pub defaults: ScopeConfig,
+    /// What holds in some chats.
+    pub scopes: Vec<ScopeRuleConfig>,
+    /// Who may talk to the agent.
+    pub people: Vec<PersonConfig>,
+    /// Limits.
+    pub limits: LimitsConfig,
+    /// Telegram.
+    pub telegram: Option<TelegramConfig>,
+    /// A webhook.
+    pub webhook: Option<WebhookConfig>,
+}
+
+/// What holds in a scope. What is not said is as in the defaults.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "each is documented in the sample configuration and in ScopeSettings")]
+pub struct ScopeConfig {
+    pub scope: Option<Per>,
+    pub queue: Option<QueueMode>,
+    pub debounce_ms: Option<i64>,
+    pub groups: Option<Groups>,
+    pub workspace: Option<PathBuf>,
+    pub model: Option<String>,
+    pub permission_mode: Option<String>,
+    pub allowed_tools: Option<Vec<String>>,
+    pub disallowed_tools: Option<Vec<String>>,
+    pub append_system_prompt: Option<String>,
+    pub max_cost_usd: Option<f64>,
+    pub footer: Option<bool>,
+    pub show_tools: Option<bool>,
+}
+
+/// What is read in groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Groups {
+    /// What mentions us or replies to us.
+    Addressed,
+    /// Everything.
+    All,
+}
+
+/// What holds in some chats.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ScopeRuleConfig {
+    /// The channel.
+    pub channel: String,
+    /// The chat; all of the channel where none is named.
+    pub chat: Option<String>,
+    /// What holds there.
+    #[serde(flatten)]
+    pub settings: ScopeConfig,
+}
+
+/// Somebody who may talk to the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PersonConfig {
+    /// The channel.
+    pub channel: String,
+    /// The channel's name for them: a number on Telegram.
+    pub id: String,
+    /// What they may do.
+    #[serde(default = "user")]
+    pub role: Role,
+}
+
+fn user() -> Role {
+    Role::User
+}
+
+/// Limits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "each is documented in the sample configuration and in Settings")]
+pub struct LimitsConfig {
+    pub messages_per_minute: Option<u32>,
+    pub messages_per_ten_minutes: Option<u32>,
+    pub ask_timeout_minutes: Option<u32>,
+    pub only_admins_allow: Option<bool>,
+    pub most_waiting: Option<usize>,
+    pub most_parts: Option<usize>,
+}
+
+/// Telegram.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TelegramConfig {
+    /// The bot's token.
+    pub token: SecretSource,
+    /// Another server of the Bot API than Telegram's.
+    pub api_url: Option<String>,
+}
+
+/// A webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookConfig {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where to send.
+    pub url: String,
+    /// The secret that both sides know.
+    pub secret: SecretSource,
+    /// The other side can change messages.
+    #[serde(default)]
+    pub edits: bool,
+    /// Longest message, in characters.
+    #[serde(default = "longest")]
+    pub longest: usize,
+}
+
+fn longest() -> usize {
+    16_000
+}
+
+impl Config {
+    /// Reads a configuration. Paths in it begin at its folder.
+    pub fn read(path: &Path) -> Result<Self, BridgeError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| BridgeError::File { path: path.to_owned(), source })?;
+        let mut config = Self::parse(&text)
+            .map_err(|error| BridgeError::Configuration(format!("{}: {error}", path.display())))?;
+        config.resolve(path.parent().unwrap_or(Path::new(".")));
+        Ok(config)
+    }
+
+    /// Reads a configuration from a text.
+    pub fn parse(text: &str) -> Result<Self, BridgeError> {
+        toml::from_str(text).map_err(|error| BridgeError::Configuration(error.to_string()))
+    }
+
+    fn resolve(&mut self, folder: &Path) {
+        let below = |path: &mut PathBuf| *path = folder.join(&*path);
+        self.data_dir.iter_mut().for_each(below);
+        self.roots.iter_mut().for_each(below);
+        self.defaults.workspace.iter_mut().for_each(below);
+        self.scopes.iter_mut().filter_map(|rule| rule.settings.workspace.as_mut()).for_each(below);
+        let secrets = [
+            self.telegram.as_mut().map(|telegram| &mut telegram.token),
+            self.webhook.as_mut().map(|webhook| &mut webhook.secret),
+        ];
+        secrets.into_iter().flatten().filter_map(|secret| secret.file.as_mut()).for_each(below);
+    }
+
+    /// The folders that conversations may work in.
+    pub fn all_roots(&self) -> Vec<PathBuf> {
+        let workspaces = self.scopes.iter().filter_map(|rule| rule.settings.workspace.clone());
+        let mut roots = self.roots.clone();
+        roots.extend(self.defaults.workspace.clone().into_iter().chain(workspaces));
+        roots.sort();
+        roots.dedup();
+        roots
+    }
+
+    /// What the machine needs of it.
+    pub fn settings(&self) -> Result<Settings, BridgeError> {
+        let usual = Settings::default();
+        let Some(workspace) = &self.defaults.workspace else {
+            return Err(BridgeError::Configuration(
+                "defaults.workspace: name the folder in which the agent works".to_owned(),
+            ));
+        };
+        let default_scope = self.defaults.over(&ScopeSettings {
+            workspace: workspace.to_string_lossy().into_owned(),
+            ..ScopeSettings::default()
+        });
+        let limits = &self.limits;
+        let known = ["telegram", "webhook", "terminal"];
+        let named = self
+            .people
+            .iter()
+            .map(|person| &person.channel)
+            .chain(self.scopes.iter().map(|rule| &rule.channel));
+        if let Some(unknown) = named.into_iter().find(|name| !known.contains(&name.as_str())) {
+            return Err(BridgeError::Configuration(format!(
+                "there is no channel {unknown:?}: it must be one of {}",
+                known.join(", ")
+            )));
+        }
+        let people: BTreeMap<_, _> = self
+            .people
+            .iter()
+            .map(|person| {
+                ((ChannelName::from(person.channel.as_str()), person.id.as_str().into()), person.role)
+            })
+            .collect();
+        let scopes = self
+            .scopes
+            .iter()
+            .map(|rule| ScopeRule {
+                channel: rule.channel.as_str().into(),
+                chat: rule.chat.clone(),
+                settings: rule.settings.over(&default_scope),
+            })
+            .collect();
+        Ok(Settings {
+            people,
+            scopes,
+            messages_per_minute: limits.messages_per_minute.unwrap_or(usual.messages_per_minute),
+            messages_per_ten_minutes: limits
+                .messages_per_ten_minutes
+                .unwrap_or(usual.messages_per_ten_minutes),
+            ask_timeout_ms: limits
+                .ask_timeout_minutes
+                .map_or(usual.ask_timeout_ms, |minutes| i64::from(minutes) * 60_000),
+            only_admins_allow: limits.only_admins_allow.unwrap_or(usual.only_admins_allow),
+            most_waiting: limits.most_waiting.unwrap_or(usual.most_waiting),
+            most_parts: limits.most_parts.unwrap_or(usual.most_parts),
+            default_scope,
+            ..usual
+        })
+    }
+}
+
+impl ScopeConfig {
+    /// These settings where they say something, the others where they do not.
+    fn over(&self, usual: &ScopeSettings) -> ScopeSettings {
+        let usual = usual.clone();
+        ScopeSettings {
+            per: self.scope.unwrap_or(usual.per),
+            queue: self.queue.unwrap_or(usual.queue),
+            debounce_ms: self.debounce_ms.unwrap_or(usual.debounce_ms).max(0),
+            only_when_addressed: self
+                .groups
+                .map_or(usual.only_when_addressed, |groups| groups == Groups::Addressed),
+            workspace: self
+                .workspace
+                .as_ref()
+                .map_or(usual.workspace, |workspace| workspace.to_string_lossy().into_owned()),
+            model: self.model.clone().or(usual.model),
+            permission_mode: self.permission_mode.clone().or(usual.permission_mode),
+            allowed_tools: self.allowed_tools.clone().unwrap_or(usual.allowed_tools),
+            disallowed_tools: self.disallowed_tools.clone().unwrap_or(usual.disallowed_tools),
+            append_system_prompt: self.append_system_prompt.clone().or(usual.append_system_prompt),
+            max_cost_usd: self.max_cost_usd.or(usual.max_cost_usd),
+            footer: self.footer.unwrap_or(usual.footer),
+            show_tools: self.show_tools.unwrap_or(usual.show_tools),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+    use crate::machine::{QueueMode, Role};
+
+    #[test]
+    fn the_sample_can_be_read() {
+        let config = Config::parse(super::SAMPLE).unwrap();
+        assert!(config.settings().is_ok());
+        assert!(config.telegram.is_none());
+    }
+
+    #[test]
+    fn rules_are_laid_over_the_defaults() {
+        let text = "
+            [defaults]
+            workspace = \"/w\"
+            model = \"opus\"
+            [[scopes]]
+            channel = \"telegram\"
+            chat = \"-1\"
+            queue = \"steer\"
+            [[people]]
+            channel = \"telegram\"
+            id = \"7\"
+            role = \"admin\"
+        ";
+        let settings = Config::parse(text).unwrap().settings().unwrap();
+        let rule = &settings.scopes[0];
+        assert_eq!(rule.settings.queue, QueueMode::Steer);
+        assert_eq!(rule.settings.model.as_deref(), Some("opus"));
+        assert_eq!(settings.people[&("telegram".into(), "7".into())], Role::Admin);
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let error =
+            |text: &str| Config::parse(text).and_then(|config| config.settings()).unwrap_err().to_string();
+        assert!(error("").contains("defaults.workspace"));
+        assert!(error("colour = 1").contains("unknown field `colour`"));
+        assert!(
+            error("[defaults]\nworkspace='/w'\n[[people]]\nchannel='icq'\nid='1'")
+                .contains("no channel \"icq\"")
+        );
+        assert!(error("[defaults]\nqueue='later'").contains("unknown variant `later`"));
+    }
+}

@@ -1,0 +1,71 @@
+//! The configuration that `weir bridge init` writes.
+
+/// A commented configuration in which nothing is switched on but the workspace.
+pub const SAMPLE: &str = r#"# The chat bridge of Weir. Paths begin at the folder of this file.
+# Secrets never stand here: name a file or a variable of the environment.
+
+# Where messages and conversations are kept. Usually in the state folder of Weir.
+# data_dir = "data"
+
+# The CLI to drive. It is looked for where none is named.
+# claude = "/usr/local/bin/claude"
+
+# Folders below which /cd may go. The workspaces are always among them.
+# roots = ["/home/me/projects"]
+
+[defaults]
+# The folder in which the agent works.
+workspace = "workspace"
+# Who shares a conversation: "chat" (everybody in it), "thread", or "user" (each alone).
+scope = "chat"
+# Messages while a turn runs: "collect" (they wait and become one prompt), "steer" (they go into the turn),
+# "followup" (they wait and each becomes a prompt), "interrupt" (they end the turn).
+queue = "collect"
+# How long it has to be quiet before collected messages become a prompt.
+debounce_ms = 1000
+# What is read in groups: "addressed" (mentions and replies) or "all".
+groups = "addressed"
+# model = "sonnet"
+# permission_mode = "default"
+# allowed_tools = ["Read", "Bash(git status:*)"]
+# disallowed_tools = ["WebFetch"]
+# append_system_prompt = "You talk in a chat: be brief."
+# Most that one conversation may cost, in dollars, by the CLI's estimate.
+# max_cost_usd = 5.0
+# A line with cost, tokens and time below each answer.
+footer = false
+# A live line tells which tool is at work.
+show_tools = true
+
+# Other settings for one channel, or for one chat of it.
+# [[scopes]]
+# channel = "telegram"
+# chat = "-1001234567890"
+# scope = "thread"
+# workspace = "other"
+
+# Who may talk to the agent. Others can be let in with `weir bridge pair`.
+# [[people]]
+# channel = "telegram"
+# id = "123456789"
+# role = "admin"
+
+[limits]
+# Messages of one sender.
+messages_per_minute = 30
+messages_per_ten_minutes = 120
+# How long a person has to answer a question of the agent; after that it is denied.
+ask_timeout_minutes = 10
+# Only administrators may allow tools.
+only_admins_allow = false
+
+# A bot of @BotFather. Its privacy mode decides what it sees in groups.
+# [telegram]
+# token = { file = "telegram-token" }
+
+# Signed JSON in and out, for everything else. See docs/bridge.md.
+# [webhook]
+# listen = "127.0.0.1:8787"
+# url = "https://example.org/weir"
+# secret = { env = "WEIR_WEBHOOK_SECRET" }
+"#;

@@ -1,0 +1,89 @@
+//! The engine as the driver sees it.
+
+use std::fmt::Debug;
+
+use tokio::sync::mpsc;
+
+use crate::channel::Doing;
+use crate::engine::{Answer, ConversationSettings, Ending, Facts, Report};
+
+/// A prompt with the bytes of its files.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    /// Names it.
+    pub client_id: String,
+    /// What it says.
+    pub text: String,
+    /// What is with it.
+    pub files: Vec<PromptFile>,
+    /// Into the turn that runs, if one does.
+    pub steer: bool,
+    /// Who says it.
+    pub by: String,
+}
+
+/// A file that is with a prompt.
+#[derive(Debug, Clone)]
+pub struct PromptFile {
+    /// What the sender calls it.
+    pub name: String,
+    /// What it is.
+    pub media_type: String,
+    /// The model can look at it.
+    pub is_picture: bool,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+/// Why the engine did not do something.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct EngineError {
+    /// Why, in a sentence for the person in the chat.
+    pub message: String,
+    /// It may work later.
+    pub passing: bool,
+}
+
+/// Conversations with the agent.
+pub trait Engine: Debug + Send + Sync {
+    /// Begins a conversation, or finds the one of this key. Gives the engine's name for it.
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>>;
+
+    /// Gives a prompt to a conversation. The same client id is the same prompt. Gives the engine's name for it.
+    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>>;
+
+    /// Waits for the end of the turn that a prompt belongs to.
+    fn finished<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>>;
+
+    /// Tells what happens in a conversation from now on, until it is dropped. `ready` is told when nothing is missed
+    /// any more.
+    fn follow<'a>(
+        &'a self,
+        session: &'a str,
+        ready: tokio::sync::oneshot::Sender<()>,
+        reports: mpsc::UnboundedSender<Report>,
+    ) -> Doing<'a, ()>;
+
+    /// Ends the turn that runs.
+    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>>;
+
+    /// Ends the process.
+    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>>;
+
+    /// Answers a request.
+    fn answer<'a>(
+        &'a self,
+        session: &'a str,
+        request: &'a str,
+        answer: Answer,
+        by: &'a str,
+    ) -> Doing<'a, Result<(), EngineError>>;
+
+    /// Takes another model.
+    fn set_model<'a>(&'a self, session: &'a str, model: Option<String>)
+    -> Doing<'a, Result<(), EngineError>>;
+
+    /// How a conversation is doing; nothing if it has not begun. It is not begun by this.
+    fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>>;
+}

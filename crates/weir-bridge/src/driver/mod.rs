@@ -1,0 +1,196 @@
+//! Does what the machine says: keeps records, talks to the channels and to the engine, and tells it what happened.
+//!
+//! It decides nothing.
+
+mod conversations;
+mod engine;
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+pub use engine::{Engine, EngineError, Prompt, PromptFile};
+
+use crate::channel::{Capabilities, Channel, ChannelName, Delivery, Health, Incoming, Inlet};
+use crate::error::BridgeError;
+use crate::machine::{Action, Bridge, Event, Settings};
+use crate::store::BridgeStore;
+use conversations::Conversations;
+
+/// Most deliveries that wait for the machine; a channel with more to deliver waits.
+const MOST_DELIVERIES: usize = 64;
+/// Files that came with messages are kept for so long.
+const KEEP_FILES: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// A running bridge's parts.
+#[derive(Debug)]
+pub struct Driver {
+    bridge: Bridge,
+    first: Vec<Action>,
+    store: Arc<BridgeStore>,
+    channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
+    health: BTreeMap<ChannelName, Arc<Health>>,
+    conversations: Conversations,
+    events: mpsc::UnboundedReceiver<Event>,
+    tell: mpsc::UnboundedSender<Event>,
+    waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
+    notes: mpsc::UnboundedSender<String>,
+    quiet: watch::Sender<bool>,
+}
+
+/// Tells when a bridge has nothing left to do.
+#[derive(Debug, Clone)]
+pub struct Idle(watch::Receiver<bool>);
+
+impl Idle {
+    /// Waits until every message that was delivered has its outcome and every reply is there.
+    pub async fn wait(mut self) {
+        // A bridge that is gone has nothing left to do either.
+        let _ = self.0.wait_for(|quiet| *quiet).await;
+    }
+}
+
+impl Driver {
+    /// Puts a bridge together from what was kept. Notes for the log go to `notes`.
+    pub fn new(
+        settings: Settings,
+        channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
+        engine: Arc<dyn Engine>,
+        store: Arc<BridgeStore>,
+        notes: mpsc::UnboundedSender<String>,
+    ) -> Result<Self, BridgeError> {
+        let capabilities: BTreeMap<ChannelName, Capabilities> =
+            channels.iter().map(|(name, channel)| (name.clone(), channel.capabilities())).collect();
+        let (bridge, first) = Bridge::restore(settings, capabilities, store.load()?, crate::now());
+        store.forget_blobs(crate::now() - KEEP_FILES)?;
+        let (tell, events) = mpsc::unbounded_channel();
+        let conversations = Conversations::new(engine, Arc::clone(&store), tell.clone());
+        let health = channels.keys().map(|name| (name.clone(), Arc::default())).collect();
+        Ok(Self {
+            bridge,
+            first,
+            store,
+            channels,
+            health,
+            conversations,
+            events,
+            tell,
+            waiting: HashMap::new(),
+            notes,
+            quiet: watch::Sender::new(false),
+        })
+    }
+
+    /// Tells when there is nothing left to do.
+    pub fn idle(&self) -> Idle {
+        Idle(self.quiet.subscribe())
+    }
+
+    /// How each channel is doing.
+    pub fn health(&self) -> BTreeMap<ChannelName, Arc<Health>> {
+        self.health.clone()
+    }
+
+    /// Works until `stop` is done, or until something breaks that a person has to mend.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<(), BridgeError> {
+        let mut tasks = JoinSet::new();
+        let (deliver, mut deliveries) = mpsc::channel(MOST_DELIVERIES);
+        for (name, channel) in &self.channels {
+            let inlet = Inlet {
+                channel: name.clone(),
+                store: Arc::clone(&self.store),
+                deliveries: deliver.clone(),
+                health: self.health.get(name).cloned().unwrap_or_default(),
+                notes: self.notes.clone(),
+            };
+            tasks.spawn(Arc::clone(channel).run(inlet));
+        }
+        drop(deliver);
+        let first = std::mem::take(&mut self.first);
+        self.act(first).await?;
+        tokio::pin!(stop);
+        loop {
+            let quiet = self.bridge.is_quiet() && self.events.is_empty() && deliveries.is_empty();
+            self.quiet.send_replace(quiet);
+            let wake = self.until_deadline();
+            tokio::select! {
+                () = &mut stop => return Ok(()),
+                Some(event) = self.events.recv() => self.event(event).await?,
+                Some(delivery) = deliveries.recv() => self.delivered(delivery).await?,
+                () = wake => self.event(Event::Tick).await?,
+                Some(ended) = tasks.join_next() => channel_ended(ended)?,
+            }
+        }
+    }
+
+    fn until_deadline(&self) -> impl Future<Output = ()> + use<> {
+        let wait = self.bridge.next_deadline().map(|due| due.saturating_sub(crate::now()).max(1));
+        async move {
+            match wait.and_then(|wait| u64::try_from(wait).ok()) {
+                Some(wait) => tokio::time::sleep(Duration::from_millis(wait)).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    async fn delivered(&mut self, delivery: Delivery) -> Result<(), BridgeError> {
+        let Incoming { place, key, .. } = &delivery.incoming;
+        self.waiting.entry((place.channel.clone(), key.clone())).or_default().push(delivery.kept);
+        self.event(Event::Incoming(delivery.incoming)).await
+    }
+
+    async fn event(&mut self, event: Event) -> Result<(), BridgeError> {
+        let actions = self.bridge.handle(event, crate::now());
+        self.act(actions).await
+    }
+
+    async fn act(&mut self, actions: Vec<Action>) -> Result<(), BridgeError> {
+        for action in actions {
+            match action {
+                Action::Keep(changes) => {
+                    let store = Arc::clone(&self.store);
+                    let kept = tokio::task::spawn_blocking(move || store.keep(&changes)).await;
+                    kept.map_err(|error| BridgeError::Failed(error.to_string()))??;
+                }
+                Action::Acknowledge { channel, key } => {
+                    for kept in self.waiting.remove(&(channel, key)).into_iter().flatten() {
+                        // Whoever delivered it may have given up; then it comes again, and is recognised.
+                        let _ = kept.send(());
+                    }
+                }
+                Action::Perform { number, operation } => self.perform(number, operation),
+                Action::Command { scope, conversation, command } => {
+                    self.conversations.command(scope, conversation, command);
+                }
+                Action::CheckCode { place, sender, code } => {
+                    let (store, tell) = (Arc::clone(&self.store), self.tell.clone());
+                    tokio::task::spawn_blocking(move || {
+                        let role = store.take_code(&code, crate::now()).ok().flatten();
+                        let _ = tell.send(Event::CodeChecked { place, sender, role });
+                    });
+                }
+                Action::Note(note) => {
+                    let _ = self.notes.send(note);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&self, number: u64, operation: crate::channel::Operation) {
+        let Some(channel) = self.channels.get(&operation.place().channel).cloned() else { return };
+        let tell = self.tell.clone();
+        tokio::spawn(async move {
+            let result = channel.perform(operation).await;
+            let _ = tell.send(Event::Performed { number, result });
+        });
+    }
+}
+
+fn channel_ended(ended: Result<Result<(), BridgeError>, tokio::task::JoinError>) -> Result<(), BridgeError> {
+    ended.map_err(|error| BridgeError::Failed(error.to_string()))?
+}

@@ -1,0 +1,243 @@
+//! What the bridge needs of an engine, as plain data.
+//!
+//! The machine tells the engine what to do with a [`Command`] and hears of it in a [`Report`]. Who carries that out
+//! is not its business: a host with processes, or a test.
+
+use serde::{Deserialize, Serialize};
+
+use crate::channel::Attachment;
+
+/// What a conversation is started with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ConversationSettings {
+    /// The key under which the engine knows the conversation. The same key is the same conversation.
+    pub key: String,
+    /// What people see as its name.
+    pub name: String,
+    /// The working directory.
+    pub workspace: String,
+    /// The model; the CLI's own choice where none is named.
+    pub model: Option<String>,
+    /// The permission mode.
+    pub permission_mode: Option<String>,
+    /// Tools that need no permission.
+    pub allowed_tools: Vec<String>,
+    /// Tools that are not there.
+    pub disallowed_tools: Vec<String>,
+    /// What is added to the system prompt.
+    pub append_system_prompt: Option<String>,
+    /// Most that it may cost, in dollars.
+    pub max_cost_usd: Option<f64>,
+}
+
+/// Something that the engine is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Gives a prompt to the conversation. The same client id is the same prompt, however often it is given.
+    Send {
+        /// Names the prompt.
+        client_id: String,
+        /// What it says.
+        text: String,
+        /// What is with it.
+        attachments: Vec<Attachment>,
+        /// Into the turn that runs, if one does.
+        steer: bool,
+        /// Who says it.
+        by: String,
+    },
+    /// Ends the turn that runs.
+    Interrupt,
+    /// Ends the process; the conversation can go on later.
+    Stop,
+    /// Answers what the CLI asks.
+    Answer {
+        /// The request.
+        request: String,
+        /// The answer.
+        answer: Answer,
+        /// Who answers.
+        by: String,
+    },
+    /// Takes another model from the next turn on.
+    SetModel {
+        /// The model; the CLI's own choice where none is named.
+        model: Option<String>,
+    },
+    /// Tells how the conversation is doing, in a [`Report::Facts`] with this number.
+    Describe {
+        /// The number.
+        number: u64,
+    },
+}
+
+/// The answer to what the CLI asks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// The tool may be used.
+    Allow {
+        /// From now on without asking.
+        always: bool,
+    },
+    /// It may not.
+    Deny {
+        /// What the model is told.
+        message: String,
+    },
+    /// Answers to questions: each question with what was chosen.
+    Choices(Vec<(String, Vec<String>)>),
+}
+
+/// What the engine tells of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// The model writes.
+    Text {
+        /// The block of text that it belongs to; later blocks have higher numbers.
+        block: u64,
+        /// What.
+        text: String,
+        /// The block says this, instead of what came before.
+        replaces: bool,
+    },
+    /// A tool is at work.
+    ToolStarted {
+        /// The call.
+        id: String,
+        /// What it does, in a line.
+        title: String,
+    },
+    /// A tool is done.
+    ToolEnded {
+        /// The call.
+        id: String,
+    },
+    /// It takes longer, for this reason.
+    Delayed {
+        /// The reason, in a sentence.
+        reason: String,
+    },
+    /// The CLI asks a person.
+    Asked(Ask),
+    /// A request has been settled, by somebody or by itself.
+    Settled {
+        /// The request.
+        request: String,
+        /// How, in a few words.
+        how: String,
+    },
+    /// An answer came too late.
+    TooLate {
+        /// What happened instead, in a few words.
+        how: String,
+    },
+    /// The turn that a prompt belongs to has ended.
+    Finished {
+        /// The prompt.
+        client_id: String,
+        /// How.
+        ending: Ending,
+    },
+    /// The prompt was not taken.
+    NotTaken {
+        /// The prompt.
+        client_id: String,
+        /// Why, in a sentence.
+        reason: String,
+        /// It may be taken later.
+        passing: bool,
+    },
+    /// Something that nobody asked for: what came of work in the background.
+    Unasked {
+        /// What it says, in Markdown.
+        text: String,
+    },
+    /// How the conversation is doing.
+    Facts {
+        /// The number of the question.
+        number: u64,
+        /// The facts; none if the conversation has not begun.
+        facts: Option<Facts>,
+    },
+}
+
+/// How a turn has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ending {
+    /// Names the turn: prompts that were answered together have the same.
+    pub turn: String,
+    /// How.
+    pub outcome: EndingOutcome,
+    /// What it cost, in dollars, where that is known.
+    pub cost_usd: Option<f64>,
+    /// Tokens that went in, where that is known.
+    pub input_tokens: Option<u64>,
+    /// Tokens that came out, where that is known.
+    pub output_tokens: Option<u64>,
+    /// How long it took.
+    pub duration_ms: Option<u64>,
+}
+
+/// How a turn has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EndingOutcome {
+    /// With an answer, in Markdown.
+    Answered(String),
+    /// Somebody ended it.
+    Interrupted,
+    /// Something went wrong, in a sentence.
+    Failed(String),
+}
+
+/// What the CLI asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Names the request.
+    pub request: String,
+    /// What.
+    pub kind: AskKind,
+}
+
+/// What the CLI asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AskKind {
+    /// May this tool be used?
+    Permission {
+        /// The tool.
+        tool: String,
+        /// What it would do, in Markdown.
+        details: String,
+        /// It can be allowed for good.
+        can_be_remembered: bool,
+    },
+    /// Questions with choices.
+    Questions(Vec<Question>),
+}
+
+/// A question with choices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// The choices, each with what it means.
+    pub options: Vec<(String, String)>,
+    /// Several may be chosen.
+    pub several: bool,
+}
+
+/// How a conversation is doing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Facts {
+    /// The engine's name for it, which the page shows too.
+    pub session: String,
+    /// What it does.
+    pub status: String,
+    /// The model.
+    pub model: Option<String>,
+    /// The working directory.
+    pub workspace: String,
+    /// What it has cost, where that is known.
+    pub cost_usd: Option<f64>,
+    /// Most that it may cost.
+    pub max_cost_usd: Option<f64>,
+}

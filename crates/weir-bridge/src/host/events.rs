@@ -1,0 +1,231 @@
+//! The host's events as reports for the chat. System events are left out.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+use serde_json::Value;
+use weir_transcript::{RequestKind, RequestState, TurnCause};
+
+use crate::engine::{Ask, AskKind, Question, Report};
+
+/// Turns events into reports.
+#[derive(Debug)]
+pub(super) struct Listener {
+    /// Turns that nobody asked for.
+    unasked: HashSet<u64>,
+    /// Requests that the chat was told of, with the rules that would let them pass from now on.
+    asked: Suggestions,
+}
+
+/// Rules that would let a request pass from now on, by request.
+pub(super) type Suggestions = Arc<Mutex<HashMap<String, Vec<Value>>>>;
+
+#[derive(Debug, Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    turn_id: Option<u64>,
+    #[serde(default)]
+    parent_tool_use_id: Option<String>,
+    #[serde(flatten)]
+    rest: Value,
+}
+
+#[derive(Debug, Deserialize)]
+struct Text {
+    entry: u64,
+    text: String,
+    #[serde(default)]
+    replaces: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tool {
+    tool_use_id: String,
+    name: String,
+    #[serde(default)]
+    title: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Request {
+    request_id: String,
+    request: RequestKind,
+    state: RequestState,
+}
+
+impl Listener {
+    /// A listener that keeps the rules of open requests here.
+    pub(super) fn new(asked: Suggestions) -> Self {
+        Self { unasked: HashSet::new(), asked }
+    }
+
+    fn asked(&self) -> MutexGuard<'_, HashMap<String, Vec<Value>>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What an event means for the chat.
+    pub(super) fn hear(&mut self, event: &str, data: &[u8]) -> Option<Report> {
+        let envelope: Envelope = serde_json::from_slice(data).ok()?;
+        if matches!(event, "agent-permission" | "agent-question") {
+            return self.request(serde_json::from_value(envelope.rest).ok()?);
+        }
+        // What sub-agents say and do is summed up by the one that started them.
+        if envelope.parent_tool_use_id.is_some() {
+            return None;
+        }
+        if event == "agent-message-start" {
+            self.started(envelope.turn_id, &envelope.rest);
+            return None;
+        }
+        let is_unasked = envelope.turn_id.is_some_and(|turn| self.unasked.contains(&turn));
+        if event == "agent-message-end" {
+            let text = envelope.rest.get("text").and_then(Value::as_str).unwrap_or_default().trim();
+            if let Some(turn) = envelope.turn_id {
+                self.unasked.remove(&turn);
+            }
+            return (is_unasked && !text.is_empty()).then(|| Report::Unasked { text: text.to_owned() });
+        }
+        if is_unasked {
+            return None;
+        }
+        match event {
+            "agent-text-delta" => {
+                let Text { entry, text, replaces } = serde_json::from_value(envelope.rest).ok()?;
+                Some(Report::Text { block: entry, text, replaces })
+            }
+            "agent-tool-start" => {
+                let tool: Tool = serde_json::from_value(envelope.rest).ok()?;
+                let title =
+                    if tool.title.is_empty() { tool.name } else { format!("{}: {}", tool.name, tool.title) };
+                Some(Report::ToolStarted { id: tool.tool_use_id, title })
+            }
+            "agent-tool-end" => {
+                let tool: Tool = serde_json::from_value(envelope.rest).ok()?;
+                Some(Report::ToolEnded { id: tool.tool_use_id })
+            }
+            "agent-error" => {
+                let message = envelope.rest.get("message").and_then(Value::as_str)?;
+                Some(Report::Delayed {
+                    reason: message.lines().next().unwrap_or_default().chars().take(200).collect(),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn started(&mut self, turn: Option<u64>, rest: &Value) {
+        let cause = rest.get("cause").and_then(|cause| serde_json::from_value(cause.clone()).ok());
+        if let (Some(turn), Some(TurnCause::Unasked { .. })) = (turn, cause) {
+            self.unasked.insert(turn);
+        }
+    }
+
+    fn request(&self, request: Request) -> Option<Report> {
+        let Request { request_id, request, state } = request;
+        let how = match state {
+            RequestState::Open => {
+                let rules = match &request {
+                    RequestKind::Permission { suggestions, .. } => {
+                        suggestions.iter().filter(|rule| rule_in_words(rule).is_some()).cloned().collect()
+                    }
+                    _ => Vec::new(),
+                };
+                if self.asked().insert(request_id.clone(), rules).is_some() {
+                    return None;
+                }
+                return kind(request).map(|kind| Report::Asked(Ask { request: request_id, kind }));
+            }
+            RequestState::Allowed { by, .. } => by_whom("Allowed", by),
+            RequestState::Denied { by, .. } => by_whom("Denied", by),
+            RequestState::Expired => "Nobody answered in time, so it was denied.".to_owned(),
+            RequestState::Cancelled => "It is no longer needed.".to_owned(),
+            _ => "It was answered elsewhere.".to_owned(),
+        };
+        self.asked().remove(&request_id).map(|_| Report::Settled { request: request_id, how })
+    }
+}
+
+fn by_whom(verb: &str, by: Option<String>) -> String {
+    match by {
+        Some(by) => format!("{verb} by {by}."),
+        None => format!("{verb} elsewhere."),
+    }
+}
+
+fn kind(request: RequestKind) -> Option<AskKind> {
+    Some(match request {
+        RequestKind::Permission { tool_name, input, description, reason, blocked_path, suggestions } => {
+            let mut details: Vec<String> = description.into_iter().chain(reason).collect();
+            details.extend(blocked_path.map(|path| format!("It is outside the allowed folders: `{path}`")));
+            details.push(arguments(&input));
+            let rules: Vec<String> = suggestions.iter().filter_map(rule_in_words).collect();
+            if !rules.is_empty() {
+                details.push(format!("\"Allow always\" adds the rule {}", rules.join(", ")));
+            }
+            AskKind::Permission {
+                tool: tool_name,
+                details: details.join("\n\n"),
+                can_be_remembered: !rules.is_empty(),
+            }
+        }
+        RequestKind::Plan { plan, .. } => AskKind::Permission {
+            tool: "this plan".to_owned(),
+            details: plan.unwrap_or_default(),
+            can_be_remembered: false,
+        },
+        RequestKind::Question { questions, .. } => AskKind::Questions(
+            questions
+                .into_iter()
+                .map(|question| Question {
+                    options: question
+                        .options
+                        .into_iter()
+                        .flatten()
+                        .map(|option| (option.label, option.description.unwrap_or_default()))
+                        .collect(),
+                    several: question.multi_select.unwrap_or(false),
+                    question: question.question,
+                })
+                .collect(),
+        ),
+        _ => return None,
+    })
+}
+
+/// A rule that allows something, in words. Other suggestions, such as another permission mode, reach too far for a
+/// button in a chat.
+fn rule_in_words(suggestion: &Value) -> Option<String> {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let adds = suggestion.get("type").and_then(Value::as_str) == Some("addRules");
+    let allows = suggestion.get("behavior").and_then(Value::as_str) == Some("allow");
+    let rules = suggestion.get("rules").and_then(Value::as_array).filter(|_| adds && allows)?;
+    let words: Option<Vec<String>> = rules
+        .iter()
+        .map(|rule| {
+            let tool = text(rule, "toolName")?;
+            Some(
+                text(rule, "ruleContent")
+                    .map_or_else(|| format!("`{tool}`"), |content| format!("`{tool}({content})`")),
+            )
+        })
+        .collect();
+    words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
+}
+
+/// The arguments of a tool, as a person can judge them.
+fn arguments(input: &Value) -> String {
+    const MOST: usize = 1_500;
+    let text = match input.get("command").and_then(Value::as_str) {
+        Some(command) => command.to_owned(),
+        None => serde_json::to_string_pretty(input).unwrap_or_default(),
+    };
+    let mut shown: String = text.chars().take(MOST).collect();
+    if shown.len() < text.len() {
+        shown.push_str("\n(there is more)");
+    }
+    // A fence that is longer than any in the text cannot be closed by it.
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{shown}\n{fence}")
+}

@@ -1,0 +1,79 @@
+//! Files that came with a message, put where the agent can read them.
+
+use std::path::Path;
+
+use crate::driver::{EngineError, PromptFile};
+
+/// The folder inside the workspace.
+const FOLDER: &str = ".weir-incoming";
+
+/// Writes files into the workspace. Gives their names inside it.
+pub(super) fn write(workspace: &Path, files: &[PromptFile]) -> Result<Vec<String>, EngineError> {
+    let folder = workspace.join(FOLDER);
+    let failed = |error: std::io::Error| EngineError {
+        message: format!("The file could not be put into the workspace: {error}."),
+        passing: false,
+    };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let mut names = Vec::new();
+    for file in files {
+        let name = free_name(&folder, &safe_name(&file.name));
+        std::fs::write(folder.join(&name), &file.data).map_err(failed)?;
+        names.push(format!("{FOLDER}/{name}"));
+    }
+    Ok(names)
+}
+
+/// The prompt with the files that came with it.
+pub(super) fn mention(text: &str, names: &[String]) -> String {
+    let list = names.join(", ");
+    if text.trim().is_empty() {
+        format!("These files came: {list}")
+    } else {
+        format!("{text}\n\n(Files: {list})")
+    }
+}
+
+/// A name that cannot lead out of the folder or hide in it.
+fn safe_name(name: &str) -> String {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let keep = |character: char| character.is_alphanumeric() || " ._-+()".contains(character);
+    let name: String = name.chars().filter(|character| keep(*character)).take(100).collect();
+    let name = name.trim_matches([' ', '.']);
+    if name.is_empty() { "file".to_owned() } else { name.to_owned() }
+}
+
+fn free_name(folder: &Path, name: &str) -> String {
+    let taken = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    if !taken(name) {
+        return name.to_owned();
+    }
+    let (stem, extension) =
+        name.rsplit_once('.').map_or((name, String::new()), |(stem, end)| (stem, format!(".{end}")));
+    (2..u32::MAX)
+        .map(|number| format!("{stem}-{number}{extension}"))
+        .find(|name| !taken(name))
+        .unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{free_name, safe_name};
+
+    #[test]
+    fn names_stay_in_the_folder() {
+        assert_eq!(safe_name("../../etc/passwd"), "passwd");
+        assert_eq!(safe_name("..\\..\\x.exe"), "x.exe");
+        assert_eq!(safe_name(".bashrc"), "bashrc");
+        assert_eq!(safe_name("a\nb.txt"), "ab.txt");
+        assert_eq!(safe_name(".."), "file");
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "").unwrap();
+        assert_eq!(free_name(folder.path(), "a.txt"), "a-2.txt");
+        assert_eq!(free_name(folder.path(), "b.txt"), "b.txt");
+    }
+}

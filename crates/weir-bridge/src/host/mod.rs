@@ -1,0 +1,260 @@
+//! The engine that people use: conversations of a [`weir_host::Host`].
+
+mod events;
+mod files;
+
+use std::str::FromStr as _;
+use std::sync::PoisonError;
+
+use tokio::sync::{mpsc, oneshot};
+use weir_host::{
+    Actor, ConversationId, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions,
+    MessageMode, MessageState, NewMessage, NewSession, WatchQuery,
+};
+use weir_session::Decision;
+use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RawJson, RequestId};
+
+use crate::channel::Doing;
+use crate::driver::{Engine, EngineError, Prompt};
+use crate::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, Report};
+use events::{Listener, Suggestions};
+
+/// Conversations of a host.
+#[derive(Debug, Clone)]
+pub struct HostEngine {
+    host: Host,
+    suggestions: Suggestions,
+}
+
+impl HostEngine {
+    /// An engine on this host.
+    pub fn new(host: Host) -> Self {
+        Self { host, suggestions: Suggestions::default() }
+    }
+
+    /// The rules that would let a request pass from now on, as the CLI suggested them.
+    fn rules(&self, request: &str) -> Vec<PermissionUpdate> {
+        let known = self.suggestions.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = known.get(request).into_iter().flatten();
+        rules
+            .filter_map(|rule| {
+                RawJson::parse(rule.to_string().as_bytes()).ok().map(PermissionUpdate::suggested)
+            })
+            .collect()
+    }
+}
+
+fn failed(error: &HostError) -> EngineError {
+    let passing =
+        matches!(error, HostError::Busy { .. } | HostError::QueueFull { .. } | HostError::ShuttingDown);
+    EngineError { message: sentence(&error.to_string()), passing }
+}
+
+/// A sentence that begins with a capital and ends with a stop.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", characters.as_str())
+}
+
+fn session_id(name: &str) -> Result<ConversationId, EngineError> {
+    ConversationId::from_str(name)
+        .map_err(|_| EngineError { message: format!("{name} is no session."), passing: false })
+}
+
+impl Engine for HostEngine {
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(async move {
+            let new = NewSession {
+                cwd: settings.workspace.clone(),
+                key: Some(settings.key.clone()),
+                name: Some(settings.name.clone()),
+                model: settings.model.clone(),
+                permission_mode: settings.permission_mode.clone(),
+                allowed_tools: settings.allowed_tools.clone(),
+                disallowed_tools: settings.disallowed_tools.clone(),
+                append_system_prompt: settings.append_system_prompt.clone(),
+                max_cost_usd: settings.max_cost_usd,
+                origin: "bridge".to_owned(),
+                ..NewSession::default()
+            };
+            let created =
+                self.host.create(new, &Actor::new("bridge")).await.map_err(|error| failed(&error))?;
+            Ok(created.session.id)
+        })
+    }
+
+    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(async move {
+            let id = session_id(session)?;
+            let (pictures, others): (Vec<_>, Vec<_>) =
+                prompt.files.into_iter().partition(|file| file.is_picture);
+            let mut text = prompt.text;
+            if !others.is_empty() {
+                let info = self.host.info(&id).await.map_err(|error| failed(&error))?;
+                let folder = std::path::PathBuf::from(info.cwd);
+                let written = tokio::task::spawn_blocking(move || files::write(&folder, &others)).await;
+                let names =
+                    written.map_err(|error| EngineError { message: error.to_string(), passing: false })?;
+                text = files::mention(&text, &names?);
+            }
+            let message = NewMessage {
+                client_id: Some(prompt.client_id),
+                text,
+                images: pictures
+                    .into_iter()
+                    .map(|file| Image { media_type: file.media_type, data: file.data })
+                    .collect(),
+                mode: if prompt.steer { MessageMode::Steer } else { MessageMode::Queue },
+            };
+            let by = Actor::new(prompt.by);
+            let accepted = self.host.send(&id, message, &by).await.map_err(|error| failed(&error))?;
+            if accepted.duplicate && accepted.state == MessageState::Queued {
+                // It was held by a restart. That there is nothing to resume means that it is on its way.
+                let _ = self.host.resume(&id, &by).await;
+            }
+            Ok(accepted.message_id.to_string())
+        })
+    }
+
+    fn finished<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
+        Box::pin(async move {
+            let id = session_id(session)?;
+            let finished = self.host.finished(&id, &MessageId::from(message)).await;
+            finished.as_ref().map(ending).map_err(failed)
+        })
+    }
+
+    fn follow<'a>(
+        &'a self,
+        session: &'a str,
+        ready: oneshot::Sender<()>,
+        reports: mpsc::UnboundedSender<Report>,
+    ) -> Doing<'a, ()> {
+        Box::pin(async move {
+            let Ok(id) = session_id(session) else { return };
+            let Ok(info) = self.host.info(&id).await else { return };
+            let cursor = Cursor { epoch: self.host.epoch().to_owned(), seq: info.newest_seq };
+            let mut query = WatchQuery { format: Format::Agent, cursor: Some(cursor), heartbeat: None };
+            let mut ready = Some(ready);
+            let mut listener = Listener::new(self.suggestions.clone());
+            // A viewer that was too slow comes back where it was.
+            while let Ok(mut watch) = self.host.watch(&id, query.clone()).await {
+                let mut is_over = false;
+                while let Some(frame) = watch.next().await {
+                    if let Some(ready) = ready.take() {
+                        let _ = ready.send(());
+                    }
+                    if let Some(seen) = frame.id() {
+                        query.cursor = Some(seen.clone());
+                    }
+                    is_over = frame.event() == "bye" && !frame.data().windows(3).any(|word| word == b"lag");
+                    let heard = listener.hear(frame.event(), frame.data());
+                    if heard.is_some_and(|report| reports.send(report).is_err()) {
+                        return;
+                    }
+                }
+                if is_over {
+                    return;
+                }
+            }
+        })
+    }
+
+    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            let id = session_id(session)?;
+            self.host.interrupt(&id, &Actor::new(by)).await.map(|_| ()).map_err(|error| failed(&error))
+        })
+    }
+
+    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            let id = session_id(session)?;
+            self.host.stop(&id, &Actor::new(by)).await.map_err(|error| failed(&error))
+        })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        session: &'a str,
+        request: &'a str,
+        answer: Answer,
+        by: &'a str,
+    ) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            let id = session_id(session)?;
+            let decision = match answer {
+                Answer::Allow { always } => {
+                    let remember = if always { self.rules(request) } else { Vec::new() };
+                    Decision::Allow { input: None, remember }
+                }
+                Answer::Deny { message } => Decision::deny(message),
+                Answer::Choices(choices) => {
+                    let add = |answers: QuestionAnswers, (question, chosen): (String, Vec<String>)| {
+                        answers.choose_all(question, chosen)
+                    };
+                    Decision::Answers(choices.into_iter().fold(QuestionAnswers::new(), add))
+                }
+            };
+            let answered = self.host.answer(&id, &RequestId::from(request), decision, &Actor::new(by)).await;
+            answered.map_err(|error| failed(&error))
+        })
+    }
+
+    fn set_model<'a>(
+        &'a self,
+        session: &'a str,
+        model: Option<String>,
+    ) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async move {
+            let id = session_id(session)?;
+            let set = self.host.set_model(&id, model, &Actor::new("bridge")).await;
+            set.map(|_| ()).map_err(|error| failed(&error))
+        })
+    }
+
+    fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>> {
+        Box::pin(async move {
+            let query = ListSessions { search: Some(key.to_owned()), ..ListSessions::default() };
+            let page = self.host.list(query).await.ok()?;
+            let info = page.sessions.into_iter().find(|info| info.key.as_deref() == Some(key))?;
+            Some(Facts {
+                session: info.id,
+                status: info.status.as_str().to_owned(),
+                model: info.model,
+                workspace: info.cwd,
+                cost_usd: info.cost_usd,
+                max_cost_usd: info.max_cost_usd,
+            })
+        })
+    }
+}
+
+/// How a message came to its end, for the chat.
+fn ending(finished: &Finished) -> Ending {
+    let result = finished.turn.as_ref().and_then(|turn| turn.result.as_ref());
+    let outcome = match &finished.error {
+        None => EndingOutcome::Answered(finished.text.clone()),
+        Some(failure) => match failure.kind {
+            FailureKind::Interrupted | FailureKind::Stopped | FailureKind::Cancelled => EndingOutcome::Interrupted,
+            FailureKind::Restarted => EndingOutcome::Failed(
+                "The bridge was restarted while this was being answered, so the answer is not complete. Send it again, or say how to go on.".to_owned(),
+            ),
+            _ => EndingOutcome::Failed(sentence(&failure.message)),
+        },
+    };
+    Ending {
+        turn: finished.turn.as_ref().map_or_else(
+            || format!("none-{}", finished.message_id),
+            |turn| format!("{}-{}", turn.id, turn.started_at.unwrap_or_default()),
+        ),
+        outcome,
+        cost_usd: finished.cost_usd(),
+        input_tokens: result.map(|result| result.usage.input_tokens),
+        output_tokens: result.map(|result| result.usage.output_tokens),
+        duration_ms: result.and_then(|result| result.duration_ms),
+    }
+}

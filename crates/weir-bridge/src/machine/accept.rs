@@ -1,0 +1,125 @@
+//! A message comes in: is it new, whose is it, and what is it?
+
+use crate::channel::{Attachment, Incoming, IncomingBody, MessageRef};
+
+use super::limits::{Excess, Verdict};
+use super::records::{InboxId, InboxRecord, Kind, Outcome, put};
+use super::{Bridge, QueueMode, words};
+
+impl Bridge {
+    /// Takes what came in. It is acknowledged once it is kept, or once it is clear that nothing comes of it.
+    pub(super) fn accept(&mut self, incoming: &Incoming) {
+        let channel = incoming.place.channel.clone();
+        let key = incoming.key.clone();
+        self.acknowledge(&channel, &key);
+        if incoming.sender.is_bot || self.seen.contains(&(channel, key)) {
+            return;
+        }
+        if self.role(incoming).is_none() {
+            self.stranger(incoming);
+            return;
+        }
+        match incoming.body.clone() {
+            IncomingBody::Button { data, .. } => self.button(incoming, &data),
+            IncomingBody::Reaction { to, key } => self.reaction(incoming, &to, &key),
+            IncomingBody::Text { text, attachments, reply_to } => {
+                self.text(incoming, text, attachments, reply_to.as_ref());
+            }
+        }
+    }
+
+    fn text(
+        &mut self,
+        incoming: &Incoming,
+        text: String,
+        attachments: Vec<Attachment>,
+        reply_to: Option<&MessageRef>,
+    ) {
+        let is_empty = text.trim().is_empty() && attachments.is_empty();
+        let scope_key = self.scope_key(&incoming.place, &incoming.sender);
+        let for_us =
+            incoming.direct || incoming.addressed || !self.settings_at(&incoming.place).only_when_addressed;
+        // A number may answer a question, in a group too.
+        let answers = self.open_ask(&scope_key, reply_to).is_some() && words::choice(&text).is_some();
+        if is_empty || !(for_us || answers) {
+            return;
+        }
+        let id = InboxId(self.next_id());
+        let record = InboxRecord {
+            id,
+            delivery: incoming.key.clone(),
+            place: incoming.place.clone(),
+            sender: incoming.sender.clone(),
+            direct: incoming.direct,
+            order: incoming.order,
+            message: incoming.message.clone(),
+            text,
+            attachments,
+            scope: scope_key,
+            sent_to: None,
+        };
+        self.seen.insert((incoming.place.channel.clone(), incoming.key.clone()));
+        self.change(put(Kind::Inbox, id.key(), &record));
+        self.inbox.insert(id, record.clone());
+        if self.too_much(&record) {
+            return;
+        }
+        self.route(&record, reply_to);
+    }
+
+    fn too_much(&mut self, record: &InboxRecord) -> bool {
+        let (minute, ten) = (self.settings.messages_per_minute, self.settings.messages_per_ten_minutes);
+        let verdict = self.limits.take(&record.place, &record.sender.id, self.now, minute, ten);
+        let (excess, tell) = match verdict {
+            Verdict::Fine => return false,
+            Verdict::Tell(excess) => (excess, true),
+            Verdict::Silent(excess) => (excess, false),
+        };
+        let reason = match excess {
+            Excess::Hasty => words::TOO_FAST,
+            Excess::Loop => words::TOO_MUCH,
+        };
+        if tell {
+            self.tell(&record.place, record.message.as_ref(), reason);
+        }
+        self.settle(record.id, Outcome::Refused { reason: reason.to_owned() });
+        true
+    }
+
+    /// Decides what a kept message is for.
+    pub(super) fn route(&mut self, record: &InboxRecord, reply_to: Option<&MessageRef>) {
+        if self.answered_by_text(record, reply_to) {
+            return;
+        }
+        if let Some(command) = words::command(&record.text) {
+            self.command(record, &command);
+            return;
+        }
+        let most = self.settings.most_waiting;
+        let (now, id) = (self.now, record.id);
+        let scope = self.scope_for(&record.scope, &record.place);
+        if scope.waiting.len() >= most {
+            self.refuse(record, words::QUEUE_FULL);
+            return;
+        }
+        let busy = scope.reply.is_some() || scope.is_running();
+        match scope.settings.queue {
+            QueueMode::Steer if scope.can_steer() => {
+                self.steer(record);
+                return;
+            }
+            QueueMode::Collect if busy => scope.quiet_until = now + scope.settings.debounce_ms,
+            QueueMode::Interrupt if scope.is_running() => self.interrupt(&record.scope),
+            _ => {}
+        }
+        let scope = self.scope_for(&record.scope, &record.place);
+        scope.enqueue(record.order, id);
+        self.step_scope(&record.scope);
+    }
+
+    /// Says no to a message, and why.
+    pub(super) fn refuse(&mut self, record: &InboxRecord, reason: &str) {
+        self.tell(&record.place, record.message.as_ref(), reason);
+        self.settle(record.id, Outcome::Refused { reason: reason.to_owned() });
+    }
+}

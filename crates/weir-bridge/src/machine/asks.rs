@@ -1,0 +1,274 @@
+//! Permission requests and questions in the chat. The first answer wins; no answer in time is a no.
+
+use crate::channel::{Button, Incoming, MessageRef, Sender};
+use crate::engine::{Answer, Ask, AskKind, Command};
+
+use super::records::{AskRecord, InboxRecord, Outcome, Role};
+use super::words::{self, Choice};
+use super::{Action, Bridge};
+
+/// What can be chosen now.
+pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
+    match &ask.ask.kind {
+        AskKind::Permission { can_be_remembered: true, .. } => {
+            vec!["Allow".into(), "Allow always".into(), "Deny".into()]
+        }
+        AskKind::Permission { .. } => vec!["Allow".into(), "Deny".into()],
+        AskKind::Questions(questions) => questions
+            .get(ask.answers.len())
+            .map(|question| question.options.iter().map(|(label, _)| label.clone()).collect())
+            .unwrap_or_default(),
+    }
+}
+
+/// The buttons of a card.
+pub(super) fn buttons(card: u64, ask: &AskRecord) -> Vec<Button> {
+    let step = ask.answers.len();
+    let button =
+        |(index, label): (usize, String)| Button { label, data: format!("a{card}:{step}:{}", index + 1) };
+    labels(ask).into_iter().enumerate().map(button).collect()
+}
+
+/// What a card says.
+fn text(ask: &AskRecord) -> String {
+    let choices = |labels: Vec<String>| {
+        let lines = labels.iter().enumerate().map(|(index, label)| format!("{}. {label}", index + 1));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    match &ask.ask.kind {
+        AskKind::Permission { tool, details, .. } => {
+            format!("**May {tool} be used?**\n\n{details}\n\n{}", choices(labels(ask)))
+        }
+        AskKind::Questions(questions) => {
+            let Some(question) = questions.get(ask.answers.len()) else { return String::new() };
+            let described = question.options.iter().map(|(label, meaning)| match meaning.as_str() {
+                "" => label.clone(),
+                meaning => format!("**{label}**: {meaning}"),
+            });
+            let how = if question.several { "numbers, as in 1,3" } else { "a number" };
+            format!(
+                "**{}**\n\n{}\n\n_Answer with {how}, or reply to this message with your own words._",
+                question.question,
+                choices(described.collect())
+            )
+        }
+    }
+}
+
+impl Bridge {
+    /// The CLI asks something.
+    pub(super) fn asked(&mut self, scope_key: &str, conversation: &str, ask: Ask) {
+        let known = self.cards.values().filter_map(|card| card.record.ask.as_ref());
+        if known.into_iter().any(|other| other.ask.request == ask.request) {
+            return;
+        }
+        let Some(scope) = self.scopes.get(scope_key) else { return };
+        let place =
+            scope.reply.as_ref().map_or_else(|| scope.place.clone(), |reply| reply.record.place.clone());
+        let record = AskRecord {
+            scope: scope_key.to_owned(),
+            conversation: conversation.to_owned(),
+            ask,
+            deadline: self.now + self.settings.ask_timeout_ms,
+            answers: Vec::new(),
+        };
+        self.add_card(&place, None, text(&record), Some(record));
+    }
+
+    /// A request was settled elsewhere, or withdrawn.
+    pub(super) fn settled_elsewhere(&mut self, request: &str, how: &str) {
+        let card = self
+            .cards
+            .values()
+            .find(|card| card.record.ask.as_ref().is_some_and(|ask| ask.ask.request == request));
+        if let Some(id) = card.map(|card| card.record.id) {
+            self.close_card(id, how);
+        }
+    }
+
+    /// The card with an open question that a message may answer: the one that it replies to, or the oldest.
+    pub(super) fn open_ask(&self, scope: &str, reply_to: Option<&MessageRef>) -> Option<u64> {
+        let open = || {
+            let asks = self
+                .cards
+                .values()
+                .filter(|card| card.record.ask.as_ref().is_some_and(|ask| ask.scope == scope));
+            asks.map(|card| (card.record.id, card.record.message.as_ref()))
+        };
+        let replied = open().find(|(_, message)| message.is_some() && *message == reply_to);
+        replied.or_else(|| open().next()).map(|(id, _)| id)
+    }
+
+    /// Whether a message answered a question, and needs nothing else.
+    pub(super) fn answered_by_text(&mut self, record: &InboxRecord, reply_to: Option<&MessageRef>) -> bool {
+        let Some(id) = self.open_ask(&record.scope, reply_to) else { return false };
+        let replies = self
+            .cards
+            .get(&id)
+            .is_some_and(|card| card.record.message.is_some() && card.record.message.as_ref() == reply_to);
+        let taken = match words::choice(&record.text) {
+            Some(choice) => self.choose(id, &choice, &record.sender),
+            None if replies && words::command(&record.text).is_none() => {
+                self.own_words(id, record.text.trim(), &record.sender)
+            }
+            None => false,
+        };
+        if taken {
+            self.settle(record.id, Outcome::Answered);
+        }
+        taken
+    }
+
+    /// A button was pressed.
+    pub(super) fn button(&mut self, incoming: &Incoming, data: &str) {
+        let mut fields = data.strip_prefix('a').unwrap_or_default().split(':').map(str::parse::<u64>);
+        let (Some(Ok(id)), Some(Ok(step)), Some(Ok(number))) = (fields.next(), fields.next(), fields.next())
+        else {
+            return;
+        };
+        // A button of a question before this one is too late.
+        let current =
+            self.cards.get(&id).and_then(|card| card.record.ask.as_ref()).map(|ask| ask.answers.len());
+        if current.and_then(|current| u64::try_from(current).ok()) == Some(step) {
+            let number = usize::try_from(number).unwrap_or_default();
+            self.choose(id, &Choice::Numbers(vec![number]), &incoming.sender);
+        }
+    }
+
+    /// A reaction was put on one of our messages.
+    pub(super) fn reaction(&mut self, incoming: &Incoming, to: &MessageRef, key: &str) {
+        let card = self.cards.values().find(|card| {
+            card.record.place.channel == incoming.place.channel
+                && card.record.ask.is_some()
+                && card.record.message.as_ref() == Some(to)
+        });
+        if let (Some(id), Some(choice)) = (card.map(|card| card.record.id), words::reacted(key)) {
+            self.choose(id, &choice, &incoming.sender);
+        }
+    }
+
+    /// Takes a choice. `false` if it is no answer to the question at all.
+    fn choose(&mut self, id: u64, choice: &Choice, sender: &Sender) -> bool {
+        let Some(ask) = self.cards.get(&id).and_then(|card| card.record.ask.clone()) else { return false };
+        let labels = labels(&ask);
+        let find = |word: &str| labels.iter().position(|label| label.eq_ignore_ascii_case(word));
+        let numbers: Option<Vec<usize>> = match choice {
+            Choice::Numbers(numbers) => {
+                let valid = |number: &usize| number.checked_sub(1).filter(|index| *index < labels.len());
+                numbers.iter().map(valid).collect()
+            }
+            Choice::Yes => find("Allow").or_else(|| find("Yes")).map(|index| vec![index]),
+            Choice::No => find("Deny").or_else(|| find("No")).map(|index| vec![index]),
+        };
+        let Some(numbers) = numbers else { return false };
+        let chosen: Vec<String> = numbers.iter().filter_map(|index| labels.get(*index).cloned()).collect();
+        match &ask.ask.kind {
+            AskKind::Permission { .. } => self.permission_chosen(id, &ask, &chosen, sender),
+            AskKind::Questions(questions) => {
+                let several = questions.get(ask.answers.len()).is_some_and(|question| question.several);
+                if chosen.len() > 1 && !several {
+                    return false;
+                }
+                self.question_answered(id, ask, chosen, sender);
+                true
+            }
+        }
+    }
+
+    fn permission_chosen(&mut self, id: u64, ask: &AskRecord, chosen: &[String], sender: &Sender) -> bool {
+        let [chosen] = chosen else { return false };
+        let answer = match chosen.as_str() {
+            "Allow" => Answer::Allow { always: false },
+            "Allow always" => Answer::Allow { always: true },
+            _ => Answer::Deny { message: format!("{} said no.", sender.name) },
+        };
+        self.answer_permission(id, ask, answer, sender);
+        true
+    }
+
+    fn answer_permission(&mut self, id: u64, ask: &AskRecord, answer: Answer, sender: &Sender) {
+        let Some(place) = self.cards.get(&id).map(|card| card.record.place.clone()) else { return };
+        if self.settings.only_admins_allow && self.role_of(&place, sender) < Some(Role::Admin) {
+            self.tell(&place, None, words::ONLY_ADMINS);
+            return;
+        }
+        let AskKind::Permission { tool, details, .. } = &ask.ask.kind else { return };
+        let verb = match &answer {
+            Answer::Allow { always: true } => "Always allowed",
+            Answer::Allow { .. } => "Allowed",
+            Answer::Deny { .. } | Answer::Choices(_) => "Denied",
+        };
+        let closing = format!("{verb} by {}: {tool}\n\n{details}", sender.name);
+        self.answer(ask, answer, &sender.name);
+        self.close_card(id, &closing);
+    }
+
+    /// Takes an answer in a person's own words.
+    fn own_words(&mut self, id: u64, words: &str, sender: &Sender) -> bool {
+        let Some(ask) = self.cards.get(&id).and_then(|card| card.record.ask.clone()) else { return false };
+        match &ask.ask.kind {
+            AskKind::Permission { .. } => {
+                let message = format!("{} said no: {words}", sender.name);
+                self.answer_permission(id, &ask, Answer::Deny { message }, sender);
+            }
+            AskKind::Questions(_) => self.question_answered(id, ask, vec![words.to_owned()], sender),
+        }
+        true
+    }
+
+    fn question_answered(&mut self, id: u64, mut ask: AskRecord, chosen: Vec<String>, sender: &Sender) {
+        let AskKind::Questions(questions) = &ask.ask.kind else { return };
+        let Some(question) = questions.get(ask.answers.len()) else { return };
+        ask.answers.push((question.question.clone(), chosen));
+        if ask.answers.len() < questions.len() {
+            let Some(card) = self.cards.get_mut(&id) else { return };
+            card.record.markdown = text(&ask);
+            card.record.ask = Some(ask);
+            self.keep_card(id);
+            self.step_card(id);
+            return;
+        }
+        let lines: Vec<String> = ask
+            .answers
+            .iter()
+            .map(|(question, chosen)| format!("**{question}** {}", chosen.join(", ")))
+            .collect();
+        let closing = format!("{}\n\n_Answered by {}._", lines.join("\n\n"), sender.name);
+        let answers = std::mem::take(&mut ask.answers);
+        self.answer(&ask, Answer::Choices(answers), &sender.name);
+        self.close_card(id, &closing);
+    }
+
+    fn answer(&mut self, ask: &AskRecord, answer: Answer, by: &str) {
+        let Some(scope) = self.scopes.get(&ask.scope) else { return };
+        self.actions.push(Action::Command {
+            scope: ask.scope.clone(),
+            conversation: scope.conversation_named(ask.conversation.clone()),
+            command: Command::Answer { request: ask.ask.request.clone(), answer, by: by.to_owned() },
+        });
+    }
+
+    /// Says no where nobody answered in time.
+    pub(super) fn expire_asks(&mut self) {
+        let now = self.now;
+        let expired: Vec<(u64, AskRecord)> = self
+            .cards
+            .values()
+            .filter_map(|card| card.record.ask.clone().map(|ask| (card.record.id, ask)))
+            .filter(|(_, ask)| ask.deadline <= now)
+            .collect();
+        for (id, ask) in expired {
+            self.answer(&ask, Answer::Deny { message: words::TIMED_OUT.to_owned() }, "the bridge");
+            self.close_card(id, words::TIMED_OUT);
+        }
+    }
+
+    /// A question is over, and its card says how.
+    pub(super) fn close_card(&mut self, id: u64, markdown: &str) {
+        let Some(card) = self.cards.get_mut(&id) else { return };
+        card.record.ask = None;
+        markdown.clone_into(&mut card.record.markdown);
+        self.keep_card(id);
+        self.step_card(id);
+    }
+}

@@ -1,0 +1,107 @@
+//! How much somebody may say. Two windows: one against haste, one against somebody who answers everything we say.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::channel::{ChannelName, ChatId, Place, UserId};
+
+const MINUTE: i64 = 60_000;
+const TEN_MINUTES: i64 = 10 * MINUTE;
+
+/// What becomes of one more message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is fine.
+    Fine,
+    /// It is too much, and its sender is to be told.
+    Tell(Excess),
+    /// It is too much, and its sender knows.
+    Silent(Excess),
+}
+
+/// What was too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Excess {
+    /// Too many in a minute.
+    Hasty,
+    /// Too many in ten minutes: it looks like two programs that answer each other.
+    Loop,
+}
+
+#[derive(Debug, Default)]
+struct Talk {
+    times: VecDeque<i64>,
+    told: Option<(Excess, i64)>,
+}
+
+/// Who said how much lately.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    talks: HashMap<(ChannelName, ChatId, UserId), Talk>,
+}
+
+impl Limits {
+    /// Counts a message and says what becomes of it.
+    pub(super) fn take(
+        &mut self,
+        place: &Place,
+        sender: &UserId,
+        now: i64,
+        per_minute: u32,
+        per_ten: u32,
+    ) -> Verdict {
+        // Those who said nothing for long are forgotten, so that nothing grows.
+        if self.talks.len() > 1_000 {
+            self.talks.retain(|_, talk| talk.times.back().is_some_and(|last| now - last < TEN_MINUTES));
+        }
+        let key = (place.channel.clone(), place.chat.clone(), sender.clone());
+        let talk = self.talks.entry(key).or_default();
+        while talk.times.front().is_some_and(|first| now - first >= TEN_MINUTES) {
+            talk.times.pop_front();
+        }
+        let in_minute = talk.times.iter().rev().take_while(|time| now - **time < MINUTE).count();
+        let excess = if talk.times.len() >= usize::try_from(per_ten).unwrap_or(usize::MAX) {
+            Some((Excess::Loop, TEN_MINUTES))
+        } else if in_minute >= usize::try_from(per_minute).unwrap_or(usize::MAX) {
+            Some((Excess::Hasty, MINUTE))
+        } else {
+            None
+        };
+        match excess {
+            None => {
+                talk.times.push_back(now);
+                Verdict::Fine
+            }
+            Some((excess, window)) => {
+                let knows = talk.told.is_some_and(|(told, at)| told == excess && now - at < window);
+                if knows {
+                    return Verdict::Silent(excess);
+                }
+                talk.told = Some((excess, now));
+                Verdict::Tell(excess)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Excess, Limits, Verdict};
+    use crate::channel::Place;
+
+    #[test]
+    fn tells_once_for_each_window() {
+        let place = Place { channel: "c".into(), chat: "1".into(), thread: None };
+        let mut limits = Limits::default();
+        let mut take = |now| limits.take(&place, &"u".into(), now, 2, 4);
+        assert_eq!(
+            [take(0), take(1), take(2), take(3)],
+            [Verdict::Fine, Verdict::Fine, Verdict::Tell(Excess::Hasty), Verdict::Silent(Excess::Hasty)]
+        );
+        assert_eq!([take(60_001), take(60_002)], [Verdict::Fine, Verdict::Fine]);
+        assert_eq!(
+            [take(130_000), take(130_001)],
+            [Verdict::Tell(Excess::Loop), Verdict::Silent(Excess::Loop)]
+        );
+        assert_eq!(take(660_003), Verdict::Fine);
+    }
+}

@@ -1,0 +1,296 @@
+//! The bridge as a state machine: it decides everything and does nothing.
+//!
+//! [`Bridge::handle`] takes what happened and the time, and gives what is to be done. The first action of a step may
+//! be [`Action::Keep`]; nothing else of the step may be done before that is on the disk. After a crash
+//! [`Bridge::restore`] goes on from what was kept: no message is lost, and no answer is given twice.
+
+mod accept;
+mod asks;
+mod cards;
+mod commands;
+mod limits;
+mod pairing;
+mod records;
+mod reply;
+mod reply_delivery;
+mod restore;
+mod scope;
+mod settings;
+mod turns;
+mod words;
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
+pub use settings::{Per, QueueMode, ScopeRule, ScopeSettings, Settings};
+
+use crate::channel::{
+    Capabilities, ChannelName, ChatId, Incoming, MessageRef, Operation, OperationError, Place, Sender, UserId,
+};
+use crate::engine::{Command, ConversationSettings, Report};
+use cards::Card;
+use limits::Limits;
+use records::{DoneRecord, InboxRecord, PersonRecord, put, remove};
+use scope::Scope;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Something came in from a channel.
+    Incoming(Incoming),
+    /// An operation was done, or was not.
+    Performed {
+        /// The operation's number.
+        number: u64,
+        /// The message that it made, or why it was not done.
+        result: Result<Option<MessageRef>, OperationError>,
+    },
+    /// The engine tells something of a conversation.
+    Reported {
+        /// The scope that the conversation belongs to.
+        scope: String,
+        /// The conversation's key.
+        conversation: String,
+        /// What.
+        report: Report,
+    },
+    /// A pairing code was looked up, and used up if it was right.
+    CodeChecked {
+        /// Where it was typed.
+        place: Place,
+        /// Who typed it.
+        sender: Sender,
+        /// What they may do from now on; none if the code was wrong.
+        role: Option<Role>,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Keeps records. Comes first; the rest of the step waits for it.
+    Keep(Vec<Change>),
+    /// Tells the channel that it need not deliver this again.
+    Acknowledge {
+        /// The channel.
+        channel: ChannelName,
+        /// The delivery.
+        key: String,
+    },
+    /// Does something in a chat, and tells [`Event::Performed`].
+    Perform {
+        /// Names the operation.
+        number: u64,
+        /// What.
+        operation: Operation,
+    },
+    /// Tells the engine to do something.
+    Command {
+        /// The scope that the conversation belongs to.
+        scope: String,
+        /// The conversation, which is begun if it is not there.
+        conversation: ConversationSettings,
+        /// What.
+        command: Command,
+    },
+    /// Looks up a pairing code, and tells [`Event::CodeChecked`].
+    CheckCode {
+        /// Where it was typed.
+        place: Place,
+        /// Who typed it.
+        sender: Sender,
+        /// The code.
+        code: String,
+    },
+    /// Something for the log.
+    Note(String),
+}
+
+/// What an operation is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Target {
+    Part { scope: String, index: usize, shown: u64, kind: PartOperation },
+    File { scope: String },
+    Card { id: u64, shown: u64, posted: bool },
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PartOperation {
+    Post,
+    Edit,
+    Delete,
+}
+
+/// When a chat may be written to again.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    not_before: i64,
+    next_edit: i64,
+}
+
+/// The bridge.
+#[derive(Debug)]
+pub struct Bridge {
+    settings: Settings,
+    channels: BTreeMap<ChannelName, Capabilities>,
+    scopes: BTreeMap<String, Scope>,
+    inbox: BTreeMap<InboxId, InboxRecord>,
+    cards: BTreeMap<u64, Card>,
+    people: BTreeMap<(ChannelName, UserId), PersonRecord>,
+    limits: Limits,
+    paces: BTreeMap<(ChannelName, ChatId), Pace>,
+    seen: HashSet<(ChannelName, String)>,
+    done: VecDeque<(InboxId, ChannelName, String)>,
+    facts: HashMap<u64, commands::FactsRequest>,
+    operations: HashMap<u64, Target>,
+    last_id: u64,
+    now: i64,
+    /// No chat is edited before this time.
+    first_edit: i64,
+    changes: BTreeMap<(Kind, String), Change>,
+    actions: Vec<Action>,
+}
+
+impl Bridge {
+    /// A bridge that knows nothing yet.
+    pub fn new(settings: Settings, channels: BTreeMap<ChannelName, Capabilities>) -> Self {
+        Self {
+            settings,
+            channels,
+            scopes: BTreeMap::new(),
+            inbox: BTreeMap::new(),
+            cards: BTreeMap::new(),
+            people: BTreeMap::new(),
+            limits: Limits::default(),
+            paces: BTreeMap::new(),
+            seen: HashSet::new(),
+            done: VecDeque::new(),
+            facts: HashMap::new(),
+            operations: HashMap::new(),
+            last_id: 0,
+            now: 0,
+            first_edit: 0,
+            changes: BTreeMap::new(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// Takes what happened at this time, in milliseconds since 1970, and says what is to be done.
+    pub fn handle(&mut self, event: Event, now: i64) -> Vec<Action> {
+        self.now = self.now.max(now);
+        match event {
+            Event::Incoming(incoming) => self.accept(&incoming),
+            Event::Performed { number, result } => self.performed(number, result),
+            Event::Reported { scope, conversation, report } => self.reported(&scope, &conversation, report),
+            Event::CodeChecked { place, sender, role } => self.code_checked(&place, &sender, role),
+            Event::Tick => self.tick(),
+        }
+        self.finish_step()
+    }
+
+    /// When [`Event::Tick`] is due, if nothing else happens before.
+    pub fn next_deadline(&self) -> Option<i64> {
+        let scopes = self.scopes.values().filter_map(|scope| self.scope_deadline(scope));
+        let cards = self.cards.values().filter_map(|card| self.card_deadline(card));
+        scopes.chain(cards).min()
+    }
+
+    /// How many messages have no outcome yet.
+    pub fn unsettled(&self) -> usize {
+        self.inbox.len()
+    }
+
+    /// Whether every message has its outcome and everything that is to be said is there.
+    pub fn is_quiet(&self) -> bool {
+        self.inbox.is_empty()
+            && self.cards.is_empty()
+            && self.scopes.values().all(|scope| scope.reply.is_none())
+    }
+
+    fn tick(&mut self) {
+        self.expire_asks();
+        let due: Vec<String> = self.scopes.keys().cloned().collect();
+        for scope in due {
+            self.step_scope(&scope);
+        }
+        let cards: Vec<u64> = self.cards.keys().copied().collect();
+        for card in cards {
+            self.step_card(card);
+        }
+    }
+
+    fn performed(&mut self, number: u64, result: Result<Option<MessageRef>, OperationError>) {
+        match self.operations.remove(&number) {
+            Some(Target::Part { scope, index, shown, kind }) => {
+                self.part_performed(&scope, index, shown, kind, result);
+            }
+            Some(Target::File { scope }) => self.file_performed(&scope, result.err().as_ref()),
+            Some(Target::Card { id, shown, posted }) => self.card_performed(id, shown, posted, result),
+            Some(Target::Nothing) | None => {}
+        }
+    }
+
+    fn finish_step(&mut self) -> Vec<Action> {
+        let mut actions = std::mem::take(&mut self.actions);
+        if !self.changes.is_empty() {
+            let changes = std::mem::take(&mut self.changes).into_values().collect();
+            actions.insert(0, Action::Keep(changes));
+        }
+        actions
+    }
+
+    /// A number that was never used, also not before a restart.
+    fn next_id(&mut self) -> u64 {
+        let by_clock = u64::try_from(self.now).unwrap_or_default().saturating_mul(1_000);
+        self.last_id = by_clock.max(self.last_id + 1);
+        self.last_id
+    }
+
+    fn change(&mut self, change: Change) {
+        self.changes.insert((change.kind, change.key.clone()), change);
+    }
+
+    fn perform(&mut self, operation: Operation, target: Target) -> u64 {
+        let number = self.next_id();
+        self.operations.insert(number, target);
+        self.actions.push(Action::Perform { number, operation });
+        number
+    }
+
+    fn acknowledge(&mut self, channel: &ChannelName, key: &str) {
+        self.actions.push(Action::Acknowledge { channel: channel.clone(), key: key.to_owned() });
+    }
+
+    /// Ends the story of a message.
+    fn settle(&mut self, id: InboxId, outcome: Outcome) {
+        let Some(record) = self.inbox.remove(&id) else { return };
+        self.change(remove(Kind::Inbox, id.key()));
+        let done = DoneRecord {
+            channel: record.place.channel.clone(),
+            delivery: record.delivery.clone(),
+            at: self.now,
+            outcome,
+        };
+        self.change(put(Kind::Done, id.key(), &done));
+        self.done.push_back((id, record.place.channel, record.delivery));
+        while self.done.len() > self.settings.remembered {
+            if let Some((old, channel, delivery)) = self.done.pop_front() {
+                self.seen.remove(&(channel, delivery));
+                self.change(remove(Kind::Done, old.key()));
+            }
+        }
+    }
+
+    fn pace(&mut self, place: &Place) -> &mut Pace {
+        let fresh = Pace { not_before: 0, next_edit: self.first_edit };
+        self.paces.entry((place.channel.clone(), place.chat.clone())).or_insert(fresh)
+    }
+
+    fn pace_of(&self, place: &Place) -> Pace {
+        let fresh = Pace { not_before: 0, next_edit: self.first_edit };
+        self.paces.get(&(place.channel.clone(), place.chat.clone())).copied().unwrap_or(fresh)
+    }
+}

@@ -1,0 +1,84 @@
+//! Who may talk to the agent, and how somebody is let in.
+
+use crate::channel::{Incoming, IncomingBody, Place, Sender};
+
+use super::records::{Kind, PersonRecord, Role, put};
+use super::{Action, Bridge, words};
+
+impl Bridge {
+    /// What the sender may do; none for a stranger.
+    pub(super) fn role(&self, incoming: &Incoming) -> Option<Role> {
+        self.role_of(&incoming.place, &incoming.sender)
+    }
+
+    /// What somebody may do; none for a stranger.
+    pub(super) fn role_of(&self, place: &Place, sender: &Sender) -> Option<Role> {
+        let key = (place.channel.clone(), sender.id.clone());
+        let configured = self.settings.people.get(&key).copied();
+        configured.or_else(|| self.people.get(&key).and_then(|person| person.role))
+    }
+
+    /// A stranger can say a code. Apart from that they are told once, in a chat of their own, how to be let in.
+    pub(super) fn stranger(&mut self, incoming: &Incoming) {
+        let IncomingBody::Text { text, .. } = &incoming.body else { return };
+        if !incoming.direct {
+            return;
+        }
+        let most = self.settings.wrong_codes;
+        let person = self.person(&incoming.place, &incoming.sender);
+        if person.wrong_codes >= most {
+            return;
+        }
+        if let Some(code) = words::pairing_code(text) {
+            self.actions.push(Action::CheckCode {
+                place: incoming.place.clone(),
+                sender: incoming.sender.clone(),
+                code,
+            });
+            return;
+        }
+        if !person.hinted {
+            person.hinted = true;
+            self.keep_person(&incoming.place, &incoming.sender);
+            self.tell(&incoming.place, incoming.message.as_ref(), words::PAIRING_HINT);
+        }
+    }
+
+    /// A code was looked up.
+    pub(super) fn code_checked(&mut self, place: &Place, sender: &Sender, role: Option<Role>) {
+        let most = self.settings.wrong_codes;
+        let person = self.person(place, sender);
+        let text = match role {
+            Some(role) => {
+                person.role = Some(role);
+                words::PAIRED
+            }
+            None => {
+                person.wrong_codes += 1;
+                if person.wrong_codes >= most { words::NO_MORE_CODES } else { words::WRONG_CODE }
+            }
+        };
+        self.keep_person(place, sender);
+        self.tell(place, None, text);
+    }
+
+    fn person(&mut self, place: &Place, sender: &Sender) -> &mut PersonRecord {
+        let key = (place.channel.clone(), sender.id.clone());
+        self.people.entry(key).or_insert_with(|| PersonRecord {
+            channel: place.channel.clone(),
+            id: sender.id.clone(),
+            name: sender.name.clone(),
+            role: None,
+            hinted: false,
+            wrong_codes: 0,
+        })
+    }
+
+    fn keep_person(&mut self, place: &Place, sender: &Sender) {
+        let key = (place.channel.clone(), sender.id.clone());
+        if let Some(person) = self.people.get(&key) {
+            let change = put(Kind::Person, format!("{}/{}", place.channel, sender.id), person);
+            self.change(change);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Goes on from what was kept, after a stop or a crash.
+
+use std::collections::BTreeMap;
+
+use crate::channel::{Capabilities, ChannelName};
+
+use super::cards::Card;
+use super::records::{
+    CardRecord, DoneRecord, InboxId, InboxRecord, Kept, Kind, PersonRecord, ReplyRecord, ScopeRecord, read,
+};
+use super::reply::Reply;
+use super::settings::{Per, Settings};
+use super::turns::prompt_text;
+use super::{Action, Bridge, words};
+
+impl Bridge {
+    /// A bridge that goes on from what was kept, and what it has to do first.
+    pub fn restore(
+        settings: Settings,
+        channels: BTreeMap<ChannelName, Capabilities>,
+        kept: Vec<Kept>,
+        now: i64,
+    ) -> (Self, Vec<Action>) {
+        let mut bridge = Self::new(settings, channels);
+        bridge.now = now;
+        // The last edit before the stop may have been a moment ago.
+        let slowest = bridge.channels.values().map(|channel| channel.edit_interval_ms).max();
+        bridge.first_edit = now + slowest.unwrap_or(0);
+        let mut scopes: BTreeMap<String, ScopeRecord> = BTreeMap::new();
+        let mut replies = Vec::new();
+        for kept in kept {
+            match kept.kind {
+                Kind::Inbox => bridge.load_inbox(&kept),
+                Kind::Done => bridge.load_done(&kept),
+                Kind::Reply => replies.extend(read::<ReplyRecord>(&kept)),
+                Kind::Card => {
+                    if let Some(record) = read::<CardRecord>(&kept) {
+                        bridge.cards.insert(record.id, Card::new(record));
+                    }
+                }
+                Kind::Scope => {
+                    if let Some(record) = read(&kept) {
+                        scopes.insert(kept.key, record);
+                    }
+                }
+                Kind::Person => {
+                    if let Some(person) = read::<PersonRecord>(&kept) {
+                        bridge.people.insert((person.channel.clone(), person.id.clone()), person);
+                    }
+                }
+            }
+        }
+        let numbers = replies.iter().map(|reply| reply.id).chain(bridge.cards.keys().copied());
+        bridge.last_id = numbers.fold(bridge.last_id, u64::max);
+        bridge.done.make_contiguous().sort_by_key(|(id, _, _)| *id);
+        bridge.load_scopes(scopes, &replies);
+        bridge.go_on(replies);
+        bridge.close_asks();
+        bridge.tick();
+        let actions = bridge.finish_step();
+        (bridge, actions)
+    }
+
+    fn load_inbox(&mut self, kept: &Kept) {
+        if let Some(record) = read::<InboxRecord>(kept) {
+            self.seen.insert((record.place.channel.clone(), record.delivery.clone()));
+            self.last_id = self.last_id.max(record.id.0);
+            self.inbox.insert(record.id, record);
+        }
+    }
+
+    fn load_done(&mut self, kept: &Kept) {
+        if let (Some(record), Ok(number)) = (read::<DoneRecord>(kept), kept.key.parse()) {
+            self.seen.insert((record.channel.clone(), record.delivery.clone()));
+            self.last_id = self.last_id.max(number);
+            self.done.push_back((InboxId(number), record.channel, record.delivery));
+        }
+    }
+
+    /// Scopes are there for what is kept of them, and for each message.
+    fn load_scopes(&mut self, mut records: BTreeMap<String, ScopeRecord>, replies: &[ReplyRecord]) {
+        let of_messages = self.inbox.values().map(|record| (record.scope.clone(), record.place.clone()));
+        let of_replies = replies.iter().map(|reply| (reply.scope.clone(), reply.place.clone()));
+        let places: BTreeMap<_, _> = of_messages.chain(of_replies).collect();
+        for (key, place) in places {
+            let record = records.remove(&key).unwrap_or_default();
+            self.scope_for(&key, &place).record = record;
+        }
+        // A scope in which nothing is open has its place in its name.
+        for (key, record) in records {
+            let mut fields = key.splitn(4, '/');
+            let (Some(channel), Some(_), Some(chat)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
+            let thread = key.split('/').nth(1).filter(|per| *per == "thread").and(fields.next());
+            let place = crate::channel::Place {
+                channel: channel.into(),
+                chat: chat.into(),
+                thread: thread.map(Into::into),
+            };
+            self.scope_for(&key, &place).record = record;
+        }
+    }
+
+    fn go_on(&mut self, replies: Vec<ReplyRecord>) {
+        let mut answered: Vec<InboxId> = Vec::new();
+        for record in replies {
+            answered.extend(&record.messages);
+            let (key, settled) = (record.scope.clone(), record.settled.is_some());
+            if let Some(scope) = self.scopes.get_mut(&key) {
+                scope.reply = Some(Reply::new(record));
+            }
+            if !settled {
+                // The engine knows whether it has the prompt already.
+                self.send_prompt(&key);
+            }
+        }
+        let open: Vec<InboxRecord> =
+            self.inbox.values().filter(|record| !answered.contains(&record.id)).cloned().collect();
+        for record in open {
+            match &record.sent_to {
+                Some(conversation) => self.steer_again(&record, conversation.clone()),
+                None => match words::command(&record.text) {
+                    Some(command) => self.command(&record, &command),
+                    None => {
+                        let scope = self.scope_for(&record.scope, &record.place);
+                        scope.enqueue(record.order, record.id);
+                    }
+                },
+            }
+        }
+    }
+
+    fn steer_again(&mut self, record: &InboxRecord, conversation: String) {
+        let scope = self.scope_for(&record.scope, &record.place);
+        scope.steered.push(record.id);
+        let conversation = scope.conversation_named(conversation);
+        let text = prompt_text(record, scope.settings.per != Per::User);
+        self.send_steered(record, conversation, text);
+    }
+
+    /// Questions that were open ended with the process that asked them.
+    fn close_asks(&mut self) {
+        let open: Vec<u64> =
+            self.cards.values().filter(|card| card.record.ask.is_some()).map(|card| card.record.id).collect();
+        for id in open {
+            if let Some(card) = self.cards.get_mut(&id) {
+                // It may have been posted as a question.
+                card.posted = Some(0);
+            }
+            self.close_card(id, words::RESTARTED);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A scope: who shares a conversation, what waits there, and what runs.
+
+use crate::channel::Place;
+use crate::engine::{ConversationSettings, Ending};
+
+use super::records::{ConversationRecord, InboxId, Kind, ScopeRecord, put};
+use super::reply::Reply;
+use super::settings::{Per, ScopeSettings};
+use super::{Bridge, Sender};
+
+/// Conversations of a scope that `/resume` offers.
+const MOST_CONVERSATIONS: usize = 20;
+
+/// A scope.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub(super) key: String,
+    pub(super) record: ScopeRecord,
+    pub(super) settings: ScopeSettings,
+    /// Where the last message came from.
+    pub(super) place: Place,
+    /// Messages that wait, in the channel's order.
+    pub(super) waiting: Vec<(i64, InboxId)>,
+    /// No prompt is made of what waits before this time.
+    pub(super) quiet_until: i64,
+    /// The reply that is being written.
+    pub(super) reply: Option<Reply>,
+    /// Messages that were given to the engine while a turn ran.
+    pub(super) steered: Vec<InboxId>,
+    /// Turns that ended and have not been shown.
+    pub(super) endings: Vec<(InboxId, Ending)>,
+    /// When what the engine did not take is given to it again.
+    pub(super) send_again: Option<i64>,
+    pub(super) refusals: u32,
+}
+
+impl Scope {
+    pub(super) fn new(key: String, record: ScopeRecord, settings: ScopeSettings, place: Place) -> Self {
+        Self {
+            key,
+            record,
+            settings,
+            place,
+            waiting: Vec::new(),
+            quiet_until: 0,
+            reply: None,
+            steered: Vec::new(),
+            endings: Vec::new(),
+            send_again: None,
+            refusals: 0,
+        }
+    }
+
+    /// Whether a turn runs.
+    pub(super) fn is_running(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| reply.record.settled.is_none()) || !self.steered.is_empty()
+    }
+
+    /// Whether a message can go into the turn that runs: it is of the conversation that is talked to, and nothing
+    /// waits before it.
+    pub(super) fn can_steer(&self) -> bool {
+        let same =
+            self.reply.as_ref().is_none_or(|reply| reply.record.conversation == self.conversation_key());
+        self.is_running() && self.record.current != 0 && same && self.waiting.is_empty()
+    }
+
+    /// Puts a message where the channel's order has it.
+    pub(super) fn enqueue(&mut self, order: i64, id: InboxId) {
+        let at = self.waiting.partition_point(|other| *other <= (order, id));
+        self.waiting.insert(at, (order, id));
+    }
+
+    /// The key of the conversation that is talked to.
+    pub(super) fn conversation_key(&self) -> String {
+        format!("bridge/{}/{}", self.key, self.record.current)
+    }
+
+    /// What the conversation that is talked to is started with.
+    pub(super) fn conversation(&self) -> ConversationSettings {
+        self.conversation_named(self.conversation_key())
+    }
+
+    /// What a conversation of this scope is started with.
+    pub(super) fn conversation_named(&self, key: String) -> ConversationSettings {
+        let current = self.record.conversations.iter().find(|other| other.number == self.record.current);
+        let own = current.and_then(|current| current.workspace.clone());
+        ConversationSettings {
+            key,
+            name: format!(
+                "{}: {}",
+                self.place.channel,
+                current.map_or("chat", |current| current.title.as_str())
+            ),
+            workspace: own.unwrap_or_else(|| self.settings.workspace.clone()),
+            model: self.record.model.clone().or_else(|| self.settings.model.clone()),
+            permission_mode: self.settings.permission_mode.clone(),
+            allowed_tools: self.settings.allowed_tools.clone(),
+            disallowed_tools: self.settings.disallowed_tools.clone(),
+            append_system_prompt: self.settings.append_system_prompt.clone(),
+            max_cost_usd: self.settings.max_cost_usd,
+        }
+    }
+
+    /// Begins another conversation.
+    pub(super) fn begin(&mut self, number: u64, title: &str, at: i64) {
+        let title = title.lines().next().unwrap_or_default().chars().take(60).collect();
+        let workspace = self.record.workspace.clone();
+        self.record.conversations.push(ConversationRecord { number, title, at, workspace });
+        self.record.current = number;
+        if self.record.conversations.len() > MOST_CONVERSATIONS {
+            self.record.conversations.remove(0);
+        }
+    }
+}
+
+impl Bridge {
+    /// The settings that hold at a place.
+    pub(super) fn settings_at(&self, place: &Place) -> &ScopeSettings {
+        let rule = self.settings.scopes.iter().find(|rule| rule.fits(place));
+        rule.map_or(&self.settings.default_scope, |rule| &rule.settings)
+    }
+
+    /// The name of the scope that a message belongs to.
+    pub(super) fn scope_key(&self, place: &Place, sender: &Sender) -> String {
+        let Place { channel, chat, thread } = place;
+        match (self.settings_at(place).per, thread) {
+            (Per::Thread, Some(thread)) => format!("{channel}/thread/{chat}/{thread}"),
+            (Per::Chat | Per::Thread, _) => format!("{channel}/chat/{chat}"),
+            (Per::User, _) => format!("{channel}/user/{chat}/{}", sender.id),
+        }
+    }
+
+    /// The scope of a message, which is made if it is not there.
+    pub(super) fn scope_for(&mut self, key: &str, place: &Place) -> &mut Scope {
+        let settings = self.settings_at(place).clone();
+        let scope = self.scopes.entry(key.to_owned()).or_insert_with(|| {
+            Scope::new(key.to_owned(), ScopeRecord::default(), settings.clone(), place.clone())
+        });
+        scope.settings = settings;
+        scope.place = place.clone();
+        scope
+    }
+
+    pub(super) fn keep_scope(&mut self, key: &str) {
+        if let Some(scope) = self.scopes.get(key) {
+            let change = put(Kind::Scope, key.to_owned(), &scope.record);
+            self.change(change);
+        }
+    }
+
+    /// When something is to be done in a scope, if nothing happens before.
+    pub(super) fn scope_deadline(&self, scope: &Scope) -> Option<i64> {
+        let starts = (scope.reply.is_none() && scope.steered.is_empty() && !scope.waiting.is_empty())
+            .then_some(scope.quiet_until);
+        let writes = scope.reply.as_ref().and_then(|reply| self.reply_deadline(reply));
+        [starts, writes, scope.send_again].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,208 @@
+//! What the bridge says by itself, and how it reads what people say.
+
+use crate::engine::{Ending, Facts};
+
+pub(super) const PAIRING_HINT: &str = "I do not know you yet. Ask the owner for a pairing code (`weir bridge pair`), then send me `/pair CODE`.";
+pub(super) const PAIRED: &str = "You are paired. Send me a message, or `/help`.";
+pub(super) const WRONG_CODE: &str = "That code is not valid. Codes work once, and for a short time.";
+pub(super) const NO_MORE_CODES: &str = "That code is not valid. No more codes are accepted from you; ask the owner to allow you in the configuration.";
+pub(super) const TOO_FAST: &str =
+    "That is more than I take in a minute. This message was not read; please send it again later.";
+pub(super) const TOO_MUCH: &str = "That is more than I take in ten minutes, as if two programs answered each other. I am silent here until it is quieter.";
+pub(super) const QUEUE_FULL: &str =
+    "Too many messages wait already. This one was not taken; send it again later, or `/stop`.";
+pub(super) const STOPPED: &str = "It was stopped before it was this message's turn.";
+pub(super) const PLACEHOLDER: &str = "\u{2026}";
+pub(super) const INTERRUPTED: &str = "_Stopped._";
+pub(super) const EMPTY_ANSWER: &str = "_Done, without a word._";
+pub(super) const IN_FILE: &str = "_The whole answer is in the file below._";
+pub(super) const TIMED_OUT: &str = "Nobody answered in time, so it was denied.";
+pub(super) const RESTARTED: &str = "The bridge was restarted, so this is no longer open.";
+pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
+
+pub(super) const HELP: &str = "\
+`/new` begins another conversation
+`/stop` ends what runs and forgets what waits
+`/status` says how this conversation is doing
+`/model NAME` takes another model (`/model` alone: the usual one)
+`/cost` says what this conversation has cost
+`/resume` lists earlier conversations, `/resume N` goes back to one
+`/cd FOLDER` begins a conversation in another folder (administrators)
+`/help` says this
+
+Each also works with `!` instead of `/`.";
+
+/// A command with what follows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Typed {
+    pub(super) name: String,
+    pub(super) argument: String,
+}
+
+/// Reads a command of ours. Other words with a slash are for the model.
+pub(super) fn command(text: &str) -> Option<Typed> {
+    const NAMES: [&str; 10] =
+        ["new", "stop", "status", "model", "cost", "resume", "cd", "help", "pair", "start"];
+    let text = text.trim();
+    let rest = text.strip_prefix(['/', '!'])?;
+    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    // In groups Telegram adds the bot's name.
+    let name = word.split('@').next().unwrap_or(word).to_ascii_lowercase();
+    NAMES.contains(&name.as_str()).then(|| Typed { name, argument: argument.trim().to_owned() })
+}
+
+/// The code in `/pair CODE`, also behind Telegram's `/start`.
+pub(super) fn pairing_code(text: &str) -> Option<String> {
+    let typed = command(text).filter(|typed| typed.name == "pair" || typed.name == "start")?;
+    let code: String = typed.argument.chars().filter(char::is_ascii_alphanumeric).collect();
+    (!code.is_empty()).then(|| code.to_ascii_uppercase())
+}
+
+/// What a short answer to a question means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// These numbers, counted from one.
+    Numbers(Vec<usize>),
+    Yes,
+    No,
+}
+
+/// Reads a short answer: numbers, yes, no.
+pub(super) fn choice(text: &str) -> Option<Choice> {
+    let text = text.trim().trim_end_matches('.').to_lowercase();
+    match text.as_str() {
+        "y" | "yes" | "ok" | "allow" => return Some(Choice::Yes),
+        "n" | "no" | "deny" => return Some(Choice::No),
+        _ => {}
+    }
+    let mut numbers = Vec::new();
+    for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
+        numbers.push(word.parse().ok().filter(|number| (1..=99).contains(number))?);
+    }
+    (!numbers.is_empty()).then_some(Choice::Numbers(numbers))
+}
+
+/// The reaction that stands for a number.
+pub(super) fn reaction(number: usize) -> String {
+    format!("{number}\u{fe0f}\u{20e3}")
+}
+
+/// The number that a reaction stands for.
+pub(super) fn reacted(reaction: &str) -> Option<Choice> {
+    match reaction.trim_end_matches('\u{fe0f}') {
+        "\u{1f44d}" | "\u{2705}" => Some(Choice::Yes),
+        "\u{1f44e}" | "\u{274c}" => Some(Choice::No),
+        other => {
+            let digits: String = other.chars().take_while(char::is_ascii_digit).collect();
+            let is_number = other.ends_with('\u{20e3}');
+            digits.parse().ok().filter(|_| is_number).map(|number| Choice::Numbers(vec![number]))
+        }
+    }
+}
+
+/// Cost, tokens and time in a line.
+pub(super) fn footer(ending: &Ending) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(cost) = ending.cost_usd {
+        parts.push(money(cost));
+    }
+    if let (Some(input), Some(output)) = (ending.input_tokens, ending.output_tokens) {
+        parts.push(format!("{} in, {} out", count(input), count(output)));
+    }
+    if let Some(time) = ending.duration_ms {
+        parts.push(duration(time));
+    }
+    (!parts.is_empty()).then(|| format!("_{}_", parts.join(" \u{b7} ")))
+}
+
+/// Dollars, with enough digits to be not zero.
+pub(super) fn money(dollars: f64) -> String {
+    if dollars < 1.0 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
+}
+
+fn count(tokens: u64) -> String {
+    if tokens < 10_000 { tokens.to_string() } else { format!("{}k", tokens / 1_000) }
+}
+
+fn duration(ms: u64) -> String {
+    if ms < 60_000 {
+        format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
+    } else {
+        format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000)
+    }
+}
+
+/// What `/status` says.
+pub(super) fn status(
+    scope: &str,
+    per: super::Per,
+    queue: super::QueueMode,
+    waiting: usize,
+    facts: Option<&Facts>,
+) -> String {
+    let shared = match per {
+        super::Per::Chat => "shared by everybody in this chat",
+        super::Per::Thread => "shared by everybody in this thread",
+        super::Per::User => "yours alone",
+    };
+    let queue = match queue {
+        super::QueueMode::Collect => "collect",
+        super::QueueMode::Steer => "steer",
+        super::QueueMode::Followup => "followup",
+        super::QueueMode::Interrupt => "interrupt",
+    };
+    let mut lines = vec![format!("Scope: `{scope}`, {shared}")];
+    match facts {
+        Some(facts) => {
+            lines.push(format!("Session: `{}` ({})", facts.session, facts.status));
+            lines.push(format!("Model: {}", facts.model.as_deref().unwrap_or("the CLI's own choice")));
+            lines.push(format!("Folder: `{}`", facts.workspace));
+            lines.push(cost(Some(facts)));
+        }
+        None => lines.push("Session: none yet; the next message begins one".to_owned()),
+    }
+    lines.push(format!("Messages while a turn runs: {queue}; {waiting} waiting"));
+    lines.join("\n")
+}
+
+/// What `/cost` says.
+pub(super) fn cost(facts: Option<&Facts>) -> String {
+    let Some(facts) = facts else { return "Cost: nothing yet".to_owned() };
+    let spent = facts.cost_usd.map_or_else(|| "not known".to_owned(), money);
+    match facts.max_cost_usd {
+        Some(most) => format!("Cost: {spent} of at most {} (the CLI's estimate)", money(most)),
+        None => format!("Cost: {spent} (the CLI's estimate)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_have_a_slash_or_a_bang() {
+        let typed = |name: &str, argument: &str| Some(Typed { name: name.into(), argument: argument.into() });
+        assert_eq!(command(" /model@weir_bot  opus "), typed("model", "opus"));
+        assert_eq!(command("!STOP"), typed("stop", ""));
+        assert_eq!(command("/compact"), None);
+        assert_eq!(command("new"), None);
+    }
+
+    #[test]
+    fn codes_are_read_however_they_are_typed() {
+        assert_eq!(pairing_code("/pair abcd-efgh"), Some("ABCDEFGH".into()));
+        assert_eq!(pairing_code("/start"), None);
+        assert_eq!(pairing_code("hello"), None);
+    }
+
+    #[test]
+    fn short_answers() {
+        assert_eq!(choice("1, 3"), Some(Choice::Numbers(vec![1, 3])));
+        assert_eq!(choice("Yes."), Some(Choice::Yes));
+        assert_eq!(choice("1 apple"), None);
+        assert_eq!(choice(""), None);
+        assert_eq!(reacted(&reaction(2)), Some(Choice::Numbers(vec![2])));
+        assert_eq!(reacted("\u{1f44d}"), Some(Choice::Yes));
+        assert_eq!(reacted("\u{1f600}"), None);
+    }
+}

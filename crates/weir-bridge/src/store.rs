@@ -1,0 +1,246 @@
+//! The durable inbox and outbox: a SQLite file of the bridge's own.
+//!
+//! It is not the log of conversations, because that only grows and belongs to the engine, while these records change
+//! in place and several must change together: a message gets its outcome in the moment in which its reply is gone
+//! from the outbox. One file, one transaction for each step of the machine.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::BridgeError;
+use crate::machine::{Change, Kept, Kind, Role};
+
+/// The newest format of the file that is known here.
+const FORMAT: i64 = 1;
+
+const SCHEMA: &str = "
+    CREATE TABLE records (
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        value TEXT NOT NULL,
+        PRIMARY KEY (kind, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL, at INTEGER NOT NULL);
+    CREATE TABLE codes (hash TEXT PRIMARY KEY, role TEXT NOT NULL, expires_at INTEGER NOT NULL);
+    CREATE TABLE cursors (channel TEXT PRIMARY KEY, value TEXT NOT NULL);
+";
+
+/// The bridge's own file.
+#[derive(Debug)]
+pub struct BridgeStore {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+impl BridgeStore {
+    /// Opens the file, which is made if it is not there. Nobody else can read it.
+    pub fn open(path: &Path) -> Result<Self, BridgeError> {
+        make_private(path)?;
+        let connection = Connection::open(path).map_err(|source| failed(path, source))?;
+        Self::prepare(path, connection)
+    }
+
+    /// A store that is gone when it is dropped, for trying out.
+    pub fn in_memory() -> Result<Self, BridgeError> {
+        let path = Path::new(":memory:");
+        let connection = Connection::open_in_memory().map_err(|source| failed(path, source))?;
+        Self::prepare(path, connection)
+    }
+
+    fn prepare(path: &Path, connection: Connection) -> Result<Self, BridgeError> {
+        let prepare = || -> rusqlite::Result<i64> {
+            connection.busy_timeout(std::time::Duration::from_secs(10))?;
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            if found == 0 {
+                connection.execute_batch(&format!("BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;"))?;
+            }
+            Ok(found)
+        };
+        let found = prepare().map_err(|source| failed(path, source))?;
+        if found > FORMAT {
+            return Err(BridgeError::Newer { path: path.to_owned(), found, known: FORMAT });
+        }
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection) })
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A panic elsewhere cannot leave a transaction half done: it is rolled back when it is dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, BridgeError> {
+        work(&mut self.connection()).map_err(|source| failed(&self.path, source))
+    }
+
+    /// Keeps the changes of a step. When it returns they are on the disk, all of them.
+    pub fn keep(&self, changes: &[Change]) -> Result<(), BridgeError> {
+        self.run(|connection| {
+            let transaction = connection.transaction()?;
+            for change in changes {
+                match &change.value {
+                    Some(value) => transaction
+                        .prepare_cached(
+                            "INSERT OR REPLACE INTO records (kind, key, value) VALUES (?1, ?2, ?3)",
+                        )?
+                        .execute(params![change.kind.as_str(), change.key, value.to_string()])?,
+                    None => transaction
+                        .prepare_cached("DELETE FROM records WHERE kind = ?1 AND key = ?2")?
+                        .execute(params![change.kind.as_str(), change.key])?,
+                };
+            }
+            transaction.commit()
+        })
+    }
+
+    /// Everything that was kept.
+    pub fn load(&self) -> Result<Vec<Kept>, BridgeError> {
+        self.run(|connection| {
+            let mut kept = Vec::new();
+            for kind in Kind::ALL {
+                let mut statement = connection
+                    .prepare_cached("SELECT key, value FROM records WHERE kind = ?1 ORDER BY key")?;
+                let rows = statement.query_map([kind.as_str()], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+                })?;
+                for row in rows {
+                    let (key, value) = row?;
+                    if let Ok(value) = serde_json::from_str(&value) {
+                        kept.push(Kept { kind, key, value });
+                    }
+                }
+            }
+            Ok(kept)
+        })
+    }
+
+    /// Keeps the bytes of a file under this name.
+    pub fn put_blob(&self, key: &str, data: &[u8], at: i64) -> Result<(), BridgeError> {
+        self.run(|connection| {
+            connection
+                .prepare_cached("INSERT OR REPLACE INTO blobs (key, data, at) VALUES (?1, ?2, ?3)")?
+                .execute(params![key, data, at])
+                .map(|_| ())
+        })
+    }
+
+    /// The bytes of a file.
+    pub fn blob(&self, key: &str) -> Result<Option<Vec<u8>>, BridgeError> {
+        self.run(|connection| {
+            connection.query_row("SELECT data FROM blobs WHERE key = ?1", [key], |row| row.get(0)).optional()
+        })
+    }
+
+    /// Takes files away that came before this time; their messages have long been answered.
+    pub fn forget_blobs(&self, before: i64) -> Result<usize, BridgeError> {
+        self.run(|connection| connection.execute("DELETE FROM blobs WHERE at < ?1", [before]))
+    }
+
+    /// Where a channel goes on after a restart.
+    pub fn cursor(&self, channel: &str) -> Result<Option<String>, BridgeError> {
+        self.run(|connection| {
+            connection
+                .query_row("SELECT value FROM cursors WHERE channel = ?1", [channel], |row| row.get(0))
+                .optional()
+        })
+    }
+
+    /// Keeps where a channel goes on after a restart.
+    pub fn set_cursor(&self, channel: &str, value: &str) -> Result<(), BridgeError> {
+        self.run(|connection| {
+            connection
+                .execute("INSERT OR REPLACE INTO cursors (channel, value) VALUES (?1, ?2)", [channel, value])
+                .map(|_| ())
+        })
+    }
+
+    /// Makes a pairing code that works once, until this time. Only its hash is kept.
+    pub fn add_code(&self, code: &str, role: Role, expires_at: i64) -> Result<(), BridgeError> {
+        let role = if role == Role::Admin { "admin" } else { "user" };
+        self.run(|connection| {
+            connection
+                .execute(
+                    "INSERT OR REPLACE INTO codes (hash, role, expires_at) VALUES (?1, ?2, ?3)",
+                    params![hash(code), role, expires_at],
+                )
+                .map(|_| ())
+        })
+    }
+
+    /// Uses a pairing code up, and says what it gives; nothing if it is wrong, used or too old.
+    pub fn take_code(&self, code: &str, now: i64) -> Result<Option<Role>, BridgeError> {
+        self.run(|connection| {
+            let transaction = connection.transaction()?;
+            transaction.execute("DELETE FROM codes WHERE expires_at <= ?1", [now])?;
+            let role: Option<String> = transaction
+                .query_row("DELETE FROM codes WHERE hash = ?1 RETURNING role", [hash(code)], |row| row.get(0))
+                .optional()?;
+            transaction.commit()?;
+            Ok(role.map(|role| if role == "admin" { Role::Admin } else { Role::User }))
+        })
+    }
+}
+
+fn hash(code: &str) -> String {
+    let digest = Sha256::digest(code.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn failed(path: &Path, source: rusqlite::Error) -> BridgeError {
+    BridgeError::Store { path: path.to_owned(), source }
+}
+
+/// Makes the file before SQLite does, so that nobody else can read it at any moment.
+fn make_private(path: &Path) -> Result<(), BridgeError> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(path);
+    opened.map(|_| ()).map_err(|source| BridgeError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BridgeStore;
+    use crate::machine::{Change, Kind, Role};
+
+    #[test]
+    fn keeps_what_it_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge.db");
+        let store = BridgeStore::open(&path).unwrap();
+        let put = |key: &str, value| Change { kind: Kind::Inbox, key: key.into(), value };
+        store.keep(&[put("1", Some(1.into())), put("2", Some(2.into()))]).unwrap();
+        store.keep(&[put("1", None), put("2", Some(3.into()))]).unwrap();
+        drop(store);
+        let kept = BridgeStore::open(&path).unwrap().load().unwrap();
+        assert_eq!(kept.len(), 1);
+        assert_eq!((kept[0].key.as_str(), &kept[0].value), ("2", &3.into()));
+    }
+
+    #[test]
+    fn a_code_works_once_and_in_time() {
+        let store = BridgeStore::in_memory().unwrap();
+        store.add_code("AAAA", Role::User, 100).unwrap();
+        store.add_code("BBBB", Role::Admin, 100).unwrap();
+        assert_eq!(store.take_code("CCCC", 50).unwrap(), None);
+        assert_eq!(store.take_code("AAAA", 50).unwrap(), Some(Role::User));
+        assert_eq!(store.take_code("AAAA", 50).unwrap(), None);
+        assert_eq!(store.take_code("BBBB", 100).unwrap(), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_read_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge.db");
+        let _store = BridgeStore::open(&path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

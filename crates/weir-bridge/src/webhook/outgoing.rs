@@ -1,0 +1,110 @@
+//! What is sent to the other side of a webhook.
+
+use serde::{Deserialize, Serialize};
+
+use super::WebhookOptions;
+use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, sign};
+use crate::channel::{Button, Content, MessageRef, Operation, OperationError, Place};
+
+/// What is sent.
+#[derive(Debug, Default, Serialize)]
+struct Outgoing {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_name: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    buttons: Vec<Button>,
+}
+
+/// What may come back for a post.
+#[derive(Debug, Deserialize)]
+struct Posted {
+    message: String,
+}
+
+/// Does something in a chat of the other side.
+pub(super) async fn perform(
+    client: &reqwest::Client,
+    options: &WebhookOptions,
+    operation: Operation,
+) -> Result<Option<MessageRef>, OperationError> {
+    let at = |place: Place| Outgoing {
+        chat: Some(place.chat.to_string()),
+        thread: place.thread.map(|thread| thread.to_string()),
+        ..Outgoing::default()
+    };
+    let says = |outgoing: Outgoing, content: Content| Outgoing {
+        text: Some(content.text.plain),
+        buttons: content.buttons,
+        ..outgoing
+    };
+    let outgoing = match operation {
+        Operation::Post { place, content, reply_to, key } => {
+            let reply_to = reply_to.map(|message| message.to_string());
+            let outgoing =
+                Outgoing { r#type: "post", id: Some(key.clone()), reply_to, ..says(at(place), content) };
+            let answer = send(client, options, &outgoing).await?;
+            let posted: Option<Posted> = serde_json::from_str(&answer).ok();
+            return Ok(Some(posted.map_or(key, |posted| posted.message).into()));
+        }
+        Operation::Edit { place, message, content } => {
+            Outgoing { r#type: "edit", message: Some(message.to_string()), ..says(at(place), content) }
+        }
+        Operation::Delete { place, message } => {
+            Outgoing { r#type: "delete", message: Some(message.to_string()), ..at(place) }
+        }
+        Operation::Upload { place, name, text, key } => {
+            Outgoing { r#type: "file", id: Some(key), file_name: Some(name), text: Some(text), ..at(place) }
+        }
+        Operation::Typing { .. } | Operation::React { .. } => return Ok(None),
+    };
+    send(client, options, &outgoing).await?;
+    Ok(None)
+}
+
+/// Asks whether anybody is there.
+pub(super) async fn ping(client: &reqwest::Client, options: &WebhookOptions) -> Result<(), OperationError> {
+    send(client, options, &Outgoing { r#type: "ping", ..Outgoing::default() }).await.map(|_| ())
+}
+
+async fn send(
+    client: &reqwest::Client,
+    options: &WebhookOptions,
+    outgoing: &Outgoing,
+) -> Result<String, OperationError> {
+    let refused = |error: serde_json::Error| OperationError::Refused(error.to_string());
+    let body = serde_json::to_vec(outgoing).map_err(refused)?;
+    let timestamp = crate::now() / 1_000;
+    let request = client
+        .post(&options.url)
+        .header("content-type", "application/json")
+        .header(HEADER_TIMESTAMP, timestamp)
+        .header(HEADER_SIGNATURE, sign(options.secret.bytes(), timestamp, &body))
+        .body(body);
+    let response =
+        request.send().await.map_err(|error| OperationError::Passing(crate::http::reason(error)))?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response.text().await.unwrap_or_default());
+    }
+    let seconds =
+        response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<i64>().ok());
+    Err(match status.as_u16() {
+        429 => OperationError::RateLimited { retry_after_ms: seconds.unwrap_or(5).clamp(1, 3_600) * 1_000 },
+        404 | 410 => OperationError::Gone(format!("the webhook answered {status}")),
+        400..=499 => OperationError::Refused(format!("the webhook answered {status}")),
+        _ => OperationError::Passing(format!("the webhook answered {status}")),
+    })
+}

@@ -1,0 +1,276 @@
+//! The bridge in a world that follows from a seed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use weir_bridge::channel::{Incoming, IncomingBody, Operation, Place, Sender};
+use weir_bridge::machine::{Action, Bridge, Event, Kept, Kind, QueueMode, Role, Settings};
+
+use crate::channel::{Screen, capabilities};
+use crate::engine::Engine;
+use crate::random::Random;
+
+pub(crate) const STRANGER: &str = "stranger";
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) random: Random,
+    settings: Settings,
+    bridge: Bridge,
+    disk: BTreeMap<(Kind, String), serde_json::Value>,
+    pub(crate) screen: Screen,
+    pub(crate) engine: Engine,
+    flights: VecDeque<(u64, Operation)>,
+    pub(crate) now: i64,
+    /// What people wrote and the channel has to deliver until it is acknowledged.
+    undelivered: Vec<Incoming>,
+    pub(crate) written: Vec<Incoming>,
+    faults: bool,
+    pub(crate) mode: QueueMode,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mode = match random.below(4) {
+            0 => QueueMode::Collect,
+            1 => QueueMode::Steer,
+            2 => QueueMode::Followup,
+            _ => QueueMode::Interrupt,
+        };
+        let mut settings = Settings {
+            messages_per_minute: 1_000,
+            messages_per_ten_minutes: 10_000,
+            ask_timeout_ms: 20_000,
+            ..Settings::default()
+        };
+        settings.default_scope.queue = mode;
+        settings.people.insert(("sim".into(), "anna".into()), Role::Admin);
+        settings.people.insert(("sim".into(), "ben".into()), Role::User);
+        let posts_once = random.chance(50);
+        let screen = Screen::new(posts_once);
+        let bridge = Bridge::new(settings.clone(), Self::channels(posts_once));
+        Self {
+            random,
+            settings,
+            bridge,
+            disk: BTreeMap::new(),
+            screen,
+            engine: Engine::default(),
+            flights: VecDeque::new(),
+            now: 1_000_000,
+            undelivered: Vec::new(),
+            written: Vec::new(),
+            faults: true,
+            mode,
+        }
+    }
+
+    fn channels(
+        posts_once: bool,
+    ) -> BTreeMap<weir_bridge::channel::ChannelName, weir_bridge::channel::Capabilities> {
+        BTreeMap::from([("sim".into(), capabilities(posts_once))])
+    }
+
+    /// One thing happens.
+    pub(crate) fn step(&mut self) {
+        match self.random.below(20) {
+            0..=2 => self.write(),
+            3..=5 => self.deliver(),
+            6..=9 => self.engine.advance(&mut self.random),
+            10..=12 => self.report(),
+            13..=16 => self.land(),
+            17 | 18 => self.wait(),
+            _ if self.random.chance(25) => self.crash(),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self) {
+        let number = self.written.len();
+        let chat = format!("chat{}", self.random.below(3));
+        let who = match self.random.below(10) {
+            0 => STRANGER,
+            1..=5 => "anna",
+            _ => "ben",
+        };
+        let chat = if who == STRANGER { "alone".to_owned() } else { chat };
+        let text = match self.random.below(30) {
+            0 => "/stop".to_owned(),
+            1 => "/status".to_owned(),
+            2 => "/new".to_owned(),
+            3 => "1".to_owned(),
+            _ => format!("please do number {number}"),
+        };
+        let incoming = Incoming {
+            key: format!("d{number}"),
+            place: Place { channel: "sim".into(), chat: chat.as_str().into(), thread: None },
+            sender: Sender { id: who.into(), name: who.into(), is_bot: false },
+            direct: true,
+            addressed: true,
+            order: i64::try_from(number).unwrap_or(0),
+            message: Some(format!("u{number}").into()),
+            body: IncomingBody::Text { text, attachments: Vec::new(), reply_to: None },
+        };
+        self.written.push(incoming.clone());
+        self.undelivered.push(incoming);
+    }
+
+    /// Any of what was not acknowledged comes, in any order; what was acknowledged may come again.
+    fn deliver(&mut self) {
+        let again = self.random.chance(10);
+        let list = if again { &self.written } else { &self.undelivered };
+        if list.is_empty() {
+            return;
+        }
+        let pick = usize::try_from(self.random.below(list.len().min(3) as u64)).unwrap_or(0);
+        let incoming = list[pick].clone();
+        self.event(Event::Incoming(incoming));
+    }
+
+    fn report(&mut self) {
+        if let Some((scope, conversation, report)) = self.engine.reports.pop_front() {
+            self.event(Event::Reported { scope, conversation, report });
+        }
+    }
+
+    /// An operation ends, in any order.
+    fn land(&mut self) {
+        if self.flights.is_empty() {
+            return;
+        }
+        let pick = usize::try_from(self.random.below(self.flights.len() as u64)).unwrap_or(0);
+        let Some((number, operation)) = self.flights.remove(pick) else { return };
+        let result = if self.faults {
+            self.screen.apply_with_faults(&operation, &mut self.random)
+        } else {
+            self.screen.apply(&operation)
+        };
+        self.event(Event::Performed { number, result });
+    }
+
+    fn wait(&mut self) {
+        let until = self.now + i64::try_from(self.random.below(1_500)).unwrap_or(0);
+        while let Some(due) = self.bridge.next_deadline().filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            let before = self.bridge.next_deadline();
+            self.event(Event::Tick);
+            assert!(
+                self.bridge.next_deadline() != before || before > Some(self.now),
+                "a deadline that stays: {before:?}"
+            );
+        }
+        self.now = until;
+    }
+
+    fn event(&mut self, event: Event) {
+        let actions = self.bridge.handle(event, self.now);
+        // A crash may come between any two actions; then the rest is never done.
+        let done = if self.faults && self.random.chance(2) {
+            usize::try_from(self.random.below(actions.len() as u64 + 1)).unwrap_or(0)
+        } else {
+            actions.len()
+        };
+        let crashes = done < actions.len();
+        for action in actions.into_iter().take(done) {
+            self.act(action);
+        }
+        if crashes {
+            self.crash();
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Keep(changes) => {
+                for change in changes {
+                    let key = (change.kind, change.key);
+                    match change.value {
+                        Some(value) => {
+                            let known = self.disk.insert(key.clone(), value);
+                            assert!(key.0 != Kind::Done || known.is_none(), "a second outcome for {}", key.1);
+                        }
+                        None => {
+                            self.disk.remove(&key);
+                        }
+                    }
+                }
+            }
+            Action::Acknowledge { key, .. } => self.undelivered.retain(|incoming| incoming.key != key),
+            Action::Perform { number, operation } => {
+                if let Operation::Edit { place, .. } = &operation {
+                    self.screen.edited(&place.chat, self.now);
+                }
+                self.flights.push_back((number, operation));
+            }
+            Action::Command { scope, conversation, command } => {
+                self.engine.command(&scope, &conversation.key, command);
+            }
+            Action::CheckCode { .. } | Action::Note(_) => {}
+        }
+    }
+
+    /// Bridge and engine are killed, and start again.
+    fn crash(&mut self) {
+        for (_, operation) in std::mem::take(&mut self.flights) {
+            if self.random.chance(50) {
+                let _ = self.screen.apply(&operation);
+            }
+        }
+        self.engine.crash(&mut self.random);
+        self.now += i64::try_from(self.random.below(3_000)).unwrap_or(0) + 1;
+        let kept = self
+            .disk
+            .iter()
+            .map(|((kind, key), value)| Kept { kind: *kind, key: key.clone(), value: value.clone() })
+            .collect();
+        let channels = Self::channels(self.screen.posts_once);
+        let (bridge, actions) = Bridge::restore(self.settings.clone(), channels, kept, self.now);
+        self.bridge = bridge;
+        for action in actions {
+            self.act(action);
+        }
+    }
+
+    /// The faults end, and everything goes on until nothing is left to do.
+    pub(crate) fn drain(&mut self) {
+        self.faults = false;
+        for _ in 0..20_000 {
+            let is_quiet = self.undelivered.is_empty()
+                && self.flights.is_empty()
+                && self.engine.reports.is_empty()
+                && !self.engine.is_busy()
+                && self.bridge.unsettled() == 0
+                && self.bridge.next_deadline().is_none();
+            if is_quiet {
+                return;
+            }
+            self.deliver();
+            self.engine.advance(&mut self.random);
+            self.report();
+            self.land();
+            self.wait();
+        }
+        panic!(
+            "it never ends: {} messages are open, next at {:?}, now {}",
+            self.bridge.unsettled(),
+            self.bridge.next_deadline(),
+            self.now
+        );
+    }
+
+    pub(crate) fn outcomes(&self) -> Vec<(String, String)> {
+        let done = self.disk.iter().filter(|((kind, _), _)| *kind == Kind::Done);
+        done.map(|(_, value)| {
+            (
+                value["delivery"].as_str().unwrap_or_default().to_owned(),
+                value["outcome"].as_str().unwrap_or_default().to_owned(),
+            )
+        })
+        .collect()
+    }
+
+    pub(crate) fn leftovers(&self) -> Vec<&(Kind, String)> {
+        let open = |kind: Kind| matches!(kind, Kind::Inbox | Kind::Reply | Kind::Card);
+        self.disk.keys().filter(|(kind, _)| open(*kind)).collect()
+    }
+}

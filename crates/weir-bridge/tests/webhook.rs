@@ -1,0 +1,216 @@
+//! The webhook in both directions, with an engine that echoes.
+#![cfg(test)]
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::routing::post;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use weir_bridge::channel::{Channel, ChannelName, Doing};
+use weir_bridge::config::Secret;
+use weir_bridge::driver::{Driver, Engine, EngineError, Prompt};
+use weir_bridge::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, Report};
+use weir_bridge::machine::{Role, Settings};
+use weir_bridge::store::BridgeStore;
+use weir_bridge::webhook::{HEADER_SIGNATURE, HEADER_TIMESTAMP, WebhookChannel, WebhookOptions, sign};
+
+const SECRET: &str = "a shared secret";
+
+/// An engine that says what it was told.
+#[derive(Debug, Default)]
+struct Echo {
+    prompts: Mutex<BTreeMap<String, String>>,
+}
+
+impl Engine for Echo {
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(async move { Ok(settings.key.clone()) })
+    }
+
+    fn send<'a>(&'a self, _: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
+        let known = self.prompts.lock().unwrap().insert(prompt.client_id.clone(), prompt.text);
+        assert!(known.is_none(), "{} was sent twice", prompt.client_id);
+        Box::pin(async move { Ok(prompt.client_id) })
+    }
+
+    fn finished<'a>(&'a self, _: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
+        let text = self.prompts.lock().unwrap()[message].clone();
+        let ending = Ending {
+            turn: message.to_owned(),
+            outcome: EndingOutcome::Answered(format!("You said: {text}")),
+            cost_usd: None,
+            input_tokens: None,
+            output_tokens: None,
+            duration_ms: None,
+        };
+        Box::pin(async move { Ok(ending) })
+    }
+
+    fn follow<'a>(
+        &'a self,
+        _: &'a str,
+        ready: oneshot::Sender<()>,
+        _: mpsc::UnboundedSender<Report>,
+    ) -> Doing<'a, ()> {
+        let _ = ready.send(());
+        Box::pin(std::future::pending())
+    }
+
+    fn interrupt<'a>(&'a self, _: &'a str, _: &'a str) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn stop<'a>(&'a self, _: &'a str, _: &'a str) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        _: Answer,
+        _: &'a str,
+    ) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn set_model<'a>(&'a self, _: &'a str, _: Option<String>) -> Doing<'a, Result<(), EngineError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn facts<'a>(&'a self, _: &'a str) -> Doing<'a, Option<Facts>> {
+        Box::pin(async { None })
+    }
+}
+
+/// The other side: it checks signatures and keeps what it gets.
+#[derive(Debug, Clone, Default)]
+struct OtherSide {
+    got: Arc<Mutex<Vec<Value>>>,
+}
+
+async fn take(State(side): State<OtherSide>, headers: HeaderMap, body: Bytes) -> &'static str {
+    let header = |name: &str| headers.get(name).unwrap().to_str().unwrap().to_owned();
+    let timestamp: i64 = header(HEADER_TIMESTAMP).parse().unwrap();
+    assert_eq!(header(HEADER_SIGNATURE), sign(SECRET.as_bytes(), timestamp, &body));
+    side.got.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+    "{}"
+}
+
+impl OtherSide {
+    async fn start(&self) -> String {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let app = Router::new().route("/hook", post(take)).with_state(self.clone());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        url
+    }
+
+    async fn gets(&self, words: &str) -> Value {
+        let started = Instant::now();
+        loop {
+            let found = self.got.lock().unwrap().iter().find(|got| got.to_string().contains(words)).cloned();
+            if let Some(found) = found {
+                return found;
+            }
+            assert!(started.elapsed() < Duration::from_secs(30), "in vain: {words}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// A port that was free a moment ago.
+async fn free_address() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap()
+}
+
+async fn send(address: SocketAddr, body: &Value, secret: &str, age: i64) -> (u16, String) {
+    let client = weir_bridge::http::client(Duration::from_secs(10)).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let timestamp = i64::try_from(now.as_secs()).unwrap() - age;
+    let body = body.to_string();
+    let started = Instant::now();
+    loop {
+        let sent = client
+            .post(format!("http://{address}/"))
+            .header(HEADER_TIMESTAMP, timestamp)
+            .header(HEADER_SIGNATURE, sign(secret.as_bytes(), timestamp, body.as_bytes()))
+            .body(body.clone())
+            .send()
+            .await;
+        match sent {
+            Ok(response) => return (response.status().as_u16(), response.text().await.unwrap()),
+            // It may not listen yet.
+            Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn signed_messages_are_answered_once() {
+    let side = OtherSide::default();
+    let address = free_address().await;
+    let options = WebhookOptions {
+        listen: address,
+        url: side.start().await,
+        secret: Secret::new(SECRET),
+        edits: false,
+        longest: 4_000,
+    };
+    let webhook: Arc<dyn Channel> = Arc::new(WebhookChannel::new(options).unwrap());
+    assert_eq!(webhook.check().await.unwrap().len(), 1);
+    let channels: BTreeMap<ChannelName, _> = BTreeMap::from([("webhook".into(), webhook)]);
+    let mut settings = Settings::default();
+    settings.people.insert(("webhook".into(), "anna".into()), Role::User);
+    let (notes, _) = mpsc::unbounded_channel();
+    let store = Arc::new(BridgeStore::in_memory().unwrap());
+    let driver = Driver::new(settings, channels, Arc::new(Echo::default()), store, notes).unwrap();
+    let idle = driver.idle();
+    let running = tokio::spawn(driver.run(std::future::pending()));
+
+    let message = json!({"id": "1", "chat": "c", "sender": {"id": "anna"}, "text": "Hello <b>"});
+    assert_eq!(send(address, &message, "another secret", 0).await.0, 401);
+    assert_eq!(send(address, &message, SECRET, 400).await.0, 401);
+    assert_eq!(send(address, &json!({"id": "1"}), SECRET, 0).await.0, 400);
+    for _ in 0..3 {
+        assert_eq!(send(address, &message, SECRET, 0).await.0, 202);
+    }
+    let got = side.gets("You said").await;
+    assert_eq!((got["type"].as_str(), got["chat"].as_str()), (Some("post"), Some("c")));
+    assert_eq!(got["text"], "You said: Hello <b>");
+    let stranger = json!({"id": "2", "chat": "d", "sender": {"id": "bob"}, "text": "Hello"});
+    assert_eq!(send(address, &stranger, SECRET, 0).await.0, 202);
+    side.gets("pairing code").await;
+    idle.wait().await;
+    assert_eq!(side.got.lock().unwrap().iter().filter(|got| got["type"] == "post").count(), 2);
+    running.abort();
+}
+
+#[test]
+fn an_address_that_anybody_can_read_is_refused() {
+    for (url, is_fine) in [
+        ("https://example.org/x", true),
+        ("http://127.0.0.1:80/x", true),
+        ("http://example.org/x", false),
+        ("http://127.0.0.1.example.org/x", false),
+        ("ftp://example.org", false),
+    ] {
+        let options = WebhookOptions {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            url: url.to_owned(),
+            secret: Secret::new(SECRET),
+            edits: false,
+            longest: 1_000,
+        };
+        assert_eq!(WebhookChannel::new(options).is_ok(), is_fine, "{url}");
+    }
+}

@@ -1,0 +1,48 @@
+//! The host that the bridge works with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use weir_bridge::config::Config;
+use weir_host::{Host, HostOptions, SessionSettings};
+use weir_process::ProbeCache;
+use weir_session::SessionOptions;
+use weir_store::{Durability, SqliteOptions, SqliteStore};
+
+use crate::folders;
+
+/// Where messages and conversations are kept.
+pub(super) fn data_dir(config: &Config) -> anyhow::Result<PathBuf> {
+    let folder = match &config.data_dir {
+        Some(folder) => folder.clone(),
+        None => folders::state().context("data_dir: name a folder, because HOME is not set")?.join("bridge"),
+    };
+    folders::create_private(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    Ok(folder)
+}
+
+/// A host whose conversations are kept in this folder.
+pub(super) async fn open(
+    folder: &Path,
+    claude: Option<PathBuf>,
+    roots: Vec<PathBuf>,
+) -> anyhow::Result<Host> {
+    let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+    let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
+    let probe_cache = folders::probe_cache();
+    let recipe = move |_: &SessionSettings| session(claude.clone(), probe_cache.clone());
+    let mut options = HostOptions::new(Arc::new(store), recipe);
+    for root in roots {
+        options = options.root(root);
+    }
+    options.state_directory = Some(folder.join("state"));
+    Ok(Host::open(options).await?)
+}
+
+fn session(claude: Option<PathBuf>, probe_cache: Option<Arc<ProbeCache>>) -> SessionOptions {
+    let mut options = SessionOptions::new();
+    options.program = claude;
+    options.probe_cache = probe_cache;
+    options
+}

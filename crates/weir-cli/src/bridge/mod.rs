@@ -1,0 +1,22 @@
+//! `weir bridge`: the same agent from a chat.
+
+mod channels;
+mod engine;
+mod init;
+mod pair;
+mod trying;
+mod working;
+
+use crate::exit::Exit;
+use crate::opts::{BridgeCommand, BridgeOpts};
+
+/// Does what was typed.
+pub(crate) fn run(opts: BridgeOpts) -> anyhow::Result<Exit> {
+    match opts.command {
+        BridgeCommand::Init(opts) => init::init(&opts.file),
+        BridgeCommand::Check(opts) => crate::runtime::block_on(working::check(opts)),
+        BridgeCommand::Run(opts) => crate::runtime::block_on(working::work(opts)),
+        BridgeCommand::Try(opts) => crate::runtime::block_on(trying::try_out(opts)),
+        BridgeCommand::Pair(opts) => pair::pair(&opts),
+    }
+}

@@ -1,0 +1,121 @@
+//! A chat on this terminal, with nothing to set up.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+use weir_bridge::channel::{Channel, ChannelName};
+use weir_bridge::driver::Driver;
+use weir_bridge::host::HostEngine;
+use weir_bridge::machine::{QueueMode, Role, ScopeSettings, Settings};
+use weir_bridge::store::BridgeStore;
+use weir_bridge::terminal::{PERSON, TerminalChannel};
+
+use super::engine;
+use crate::exit::{Exit, UsageError, tell};
+use crate::opts::{BridgeTryOpts, QueueOpt};
+use crate::signals::Signals;
+
+const CHANNEL: &str = "terminal";
+/// How long what runs has to end by itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Talks until the input ends and everything is answered, or until it is told to end.
+pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
+    let cwd = std::fs::canonicalize(&opts.cwd)
+        .map_err(|error| UsageError(format!("--cwd {}: {error}", opts.cwd.display())))?;
+    let folder = tempfile::tempdir().context("a temporary folder cannot be made")?;
+    let claude = if opts.simulated { Some(simulated(folder.path())?) } else { opts.claude.clone() };
+    let host = engine::open(folder.path(), claude, vec![cwd.clone()]).await?;
+    let is_terminal = std::io::stdout().is_terminal();
+    let (sender, lines) = mpsc::channel(16);
+    let columns = is_terminal.then(columns);
+    let terminal = Arc::new(TerminalChannel::new(lines, Box::new(std::io::stdout()), columns));
+    let channels: BTreeMap<ChannelName, Arc<dyn Channel>> =
+        BTreeMap::from([(CHANNEL.into(), Arc::clone(&terminal) as Arc<dyn Channel>)]);
+    let (notes, _) = mpsc::unbounded_channel();
+    let store = Arc::new(BridgeStore::in_memory()?);
+    let driver =
+        Driver::new(settings(&opts, &cwd), channels, Arc::new(HostEngine::new(host.clone())), store, notes)?;
+    if is_terminal {
+        tell("A chat with the bridge. /help says what it understands; Ctrl-D ends it.");
+    }
+    let idle = driver.idle();
+    let ended = read_lines(sender);
+    let mut signals = Signals::new();
+    let stop = async move {
+        tokio::select! {
+            _ = signals.next() => {}
+            () = async {
+                let _ = ended.await;
+                idle.wait().await;
+            } => {}
+        }
+    };
+    let worked = driver.run(stop).await;
+    host.shut_down(PATIENCE).await;
+    worked?;
+    Ok(Exit::Success)
+}
+
+fn settings(opts: &BridgeTryOpts, cwd: &Path) -> Settings {
+    let queue = match opts.queue {
+        QueueOpt::Collect => QueueMode::Collect,
+        QueueOpt::Steer => QueueMode::Steer,
+        QueueOpt::Followup => QueueMode::Followup,
+        QueueOpt::Interrupt => QueueMode::Interrupt,
+    };
+    Settings {
+        people: BTreeMap::from([((CHANNEL.into(), PERSON.into()), Role::Admin)]),
+        default_scope: ScopeSettings {
+            queue,
+            workspace: cwd.to_string_lossy().into_owned(),
+            footer: opts.footer,
+            ..ScopeSettings::default()
+        },
+        ..Settings::default()
+    }
+}
+
+/// Reads lines in a thread of its own: nothing can end a read of the standard input but its end.
+fn read_lines(sender: mpsc::Sender<String>) -> tokio::sync::oneshot::Receiver<()> {
+    let (end, ended) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+        let _ = end.send(());
+        // While the sender lives the channel goes on.
+        std::thread::park();
+        drop(sender);
+    });
+    ended
+}
+
+/// The width of the terminal.
+fn columns() -> usize {
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+        && size.ws_col > 0
+    {
+        return usize::from(size.ws_col);
+    }
+    80
+}
+
+/// This program under the name by which it plays the CLI.
+fn simulated(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
+    let own = std::env::current_exe().context("this program cannot be found")?;
+    let link = folder.join(format!("simulated-claude{}", std::env::consts::EXE_SUFFIX));
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(own, &link).context("the simulated CLI cannot be linked")?;
+    #[cfg(not(unix))]
+    std::fs::copy(own, &link).context("the simulated CLI cannot be copied")?;
+    Ok(link)
+}

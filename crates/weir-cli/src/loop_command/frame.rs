@@ -1,0 +1,186 @@
+//! A run at a glance: the task list, what goes on, the limits as bars. Pure.
+
+use std::collections::BTreeMap;
+
+use weir_loop::report::task_words;
+use weir_loop::state::{RunState, Step, TaskRecord, TaskState};
+use weir_loop::time::words;
+
+use super::lines::open_question;
+use crate::screen::{Style, one_line};
+
+/// What sessions are doing: for each task a line, and since when.
+pub(super) type Activities = BTreeMap<String, (String, i64)>;
+
+/// What is shown, and how much room there is.
+pub(super) struct Frame<'a> {
+    pub(super) run: &'a RunState,
+    pub(super) activities: &'a Activities,
+    pub(super) now: i64,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) style: Style,
+}
+
+impl Frame<'_> {
+    /// The lines, from top to bottom.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let run = self.run;
+        let mut foot = self.bars();
+        if let Some(wait) = &run.wait {
+            let left = u64::try_from(wait.until - self.now).unwrap_or(0);
+            foot.push(self.style.careful(&format!(
+                "waiting, {} left: {}",
+                words(left),
+                one_line(&wait.reason, self.width / 2)
+            )));
+        }
+        for open in &run.questions {
+            foot.extend(open_question(open, self.style).lines().map(str::to_owned));
+        }
+        let head = format!(
+            "{} {} · {} of {} done · {} failed",
+            self.style.bold("weir loop"),
+            run.run_id.get(..8).unwrap_or(&run.run_id),
+            run.count(TaskState::Done),
+            run.tasks.len(),
+            run.count(TaskState::Failed),
+        );
+        let room = self.height.saturating_sub(foot.len() + 2).max(3);
+        let mut lines = vec![head];
+        lines.extend(self.tasks(room));
+        lines.extend(foot);
+        lines
+    }
+
+    /// The tasks that fit: those at work, and what is around them.
+    fn tasks(&self, room: usize) -> Vec<String> {
+        let tasks = &self.run.tasks;
+        let first_open =
+            tasks.iter().position(|task| matches!(task.state, TaskState::Active | TaskState::Pending));
+        let anchor = first_open.unwrap_or(tasks.len().saturating_sub(1));
+        let room = if tasks.len() > room { room.saturating_sub(2).max(1) } else { room };
+        let from = anchor.saturating_sub(room / 3).min(tasks.len().saturating_sub(room));
+        let to = (from + room).min(tasks.len());
+        let mut lines = Vec::new();
+        if from > 0 {
+            lines.push(self.style.faint(&format!("  … {from} before")));
+        }
+        lines.extend(tasks.iter().skip(from).take(to - from).map(|task| self.task(task)));
+        if to < tasks.len() {
+            lines.push(self.style.faint(&format!("  … {} more", tasks.len() - to)));
+        }
+        lines
+    }
+
+    fn task(&self, record: &TaskRecord) -> String {
+        let style = self.style;
+        let mark = match record.state {
+            TaskState::Done => style.good("✓"),
+            TaskState::Failed => style.bad("✗"),
+            TaskState::Active => style.accent("▸"),
+            TaskState::Skipped => style.faint("-"),
+            TaskState::Pending => style.faint("·"),
+        };
+        let title = one_line(&record.task.title, (self.width / 2).clamp(16, 60));
+        let spent = if record.attempts.is_empty() {
+            String::new()
+        } else {
+            format!("  ${:.4}  {}", record.cost_usd(), words(record.took_ms()))
+        };
+        let room = self.width.saturating_sub(title.chars().count() + spent.chars().count() + 6);
+        let note = match record.state {
+            TaskState::Active => format!("  {}", one_line(&self.activity(record), room)),
+            TaskState::Failed => {
+                let reason =
+                    record.failure.as_ref().map(|failure| failure.reason.as_str()).unwrap_or_default();
+                format!("  {}", one_line(&format!("{}: {reason}", task_words(record)), room))
+            }
+            TaskState::Done | TaskState::Skipped | TaskState::Pending => String::new(),
+        };
+        format!("  {mark} {title}{}{note}", style.faint(&spent))
+    }
+
+    fn activity(&self, record: &TaskRecord) -> String {
+        let Some(step) = &record.step else { return String::new() };
+        let Step::Agent { number, .. } = step else { return step.words().to_owned() };
+        match self.activities.get(record.task.id.as_str()) {
+            Some((text, since)) => {
+                let time = u64::try_from(self.now - since).unwrap_or(0);
+                let time =
+                    if time >= 2000 { format!(" ({})", words(time / 1000 * 1000)) } else { String::new() };
+                format!("attempt {number} · {text}{time}")
+            }
+            None => format!("attempt {number}"),
+        }
+    }
+
+    fn bars(&self) -> Vec<String> {
+        let (budget, limits) = (self.run.budget(), &self.run.limits);
+        let bar = |name: &str, spent: f64, limit: f64, text: String| {
+            let part = if limit > 0.0 { (spent / limit).clamp(0.0, 1.0) } else { 0.0 };
+            let full = (part * 20.0).round() as usize;
+            let drawn = format!("{}{}", "█".repeat(full), "░".repeat(20 - full));
+            let drawn = if part >= 0.9 { self.style.bad(&drawn) } else { self.style.good(&drawn) };
+            format!("  {name:<11}{drawn} {text}")
+        };
+        let time = limits.wall_time.as_millis();
+        vec![
+            bar(
+                "cost",
+                budget.cost_usd,
+                limits.cost_usd,
+                format!("${:.4} of ${:.2}", budget.cost_usd, limits.cost_usd),
+            ),
+            bar(
+                "iterations",
+                f64::from(budget.iterations),
+                f64::from(limits.iterations),
+                format!("{} of {}", budget.iterations, limits.iterations),
+            ),
+            bar(
+                "time",
+                budget.active_ms as f64,
+                time as f64,
+                format!("{} of {}", words(budget.active_ms), words(time)),
+            ),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_loop::config::Config;
+    use weir_loop::tasks::{Source, TaskList};
+
+    #[test]
+    fn a_long_list_is_shown_around_what_is_at_work() {
+        let list: String = (0..100).map(|number| format!("- [ ] task {number}\n")).collect();
+        let tasks = TaskList::parse(Source::Markdown(list)).unwrap().tasks;
+        let mut run = RunState::new("0123456789".into(), 0, tasks, &Config::default());
+        for task in &mut run.tasks[..50] {
+            task.state = TaskState::Done;
+        }
+        run.tasks[50].state = TaskState::Active;
+        run.tasks[50].step =
+            Some(Step::Agent { number: 2, session_id: "s".into(), tree: "t".into(), retried: false });
+        let activities = Activities::from([("task-50".to_owned(), ("Bash cargo test".to_owned(), 0))]);
+        let frame = Frame {
+            run: &run,
+            activities: &activities,
+            now: 65_000,
+            width: 80,
+            height: 24,
+            style: Style::plain(),
+        };
+        let lines = frame.lines();
+        assert!(lines.len() <= 24, "{}", lines.len());
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.contains("▸ task 50  attempt 2 · Bash cargo test (1 min 05 s)")),
+            "{lines:#?}"
+        );
+        assert!(lines[0].contains("50 of 100 done"));
+    }
+}

@@ -1,0 +1,41 @@
+//! `weir loop init`.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use weir_loop::config::Config;
+use weir_loop::detect;
+use weir_loop::shell::Folders;
+
+use crate::exit::{Exit, UsageError};
+
+pub(super) fn run(workspace: &Path, force: bool) -> anyhow::Result<Exit> {
+    let file = workspace.join("weir.toml");
+    if file.exists() && !force {
+        let text = format!("{} is there already; --force writes over it", file.display());
+        return Err(UsageError(text).into());
+    }
+    let gates = detect::gates(workspace);
+    std::fs::write(&file, detect::config_text(&gates))
+        .with_context(|| format!("{} cannot be written", file.display()))?;
+    let config = Config::default();
+    Folders::new(workspace, &config.folder).create()?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "Wrote weir.toml and made .ralph, which git ignores.")?;
+    if gates.is_empty() {
+        writeln!(out, "No checks were found: add gates to weir.toml, or nothing will check the work.")?;
+    }
+    for gate in &gates {
+        writeln!(out, "Gate {}: {}", gate.name, gate.command.join(" "))?;
+    }
+    if workspace.join(&config.tasks).exists() {
+        writeln!(out, "Next: commit weir.toml, then `weir loop run --dry-run`.")?;
+    } else {
+        writeln!(
+            out,
+            "Next: write TASKS.md (`- [ ] what to do`) or `weir loop plan PRD.md`, commit, then `weir loop run --dry-run`."
+        )?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,127 @@
+//! What happens in a run, as plain lines. Pure.
+
+use weir_loop::event::LoopEvent;
+use weir_loop::report::end_words;
+use weir_loop::state::{Asked, OpenQuestion};
+use weir_loop::time::{rfc3339, words};
+
+use crate::screen::{Style, dollars, one_line};
+
+/// The line for an event, if it is worth one.
+pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
+    Some(match event {
+        LoopEvent::RunStarted { run_id, resumed, tasks, done, limits, task_limits, budget } => {
+            let verb = if *resumed { "goes on" } else { "begins" };
+            format!(
+                "run {run_id} {verb}: {done} of {tasks} tasks done\n\
+                 limits of the run: ${:.2} (spent ${:.4}), {} iterations (had {}), {} tokens, {} at work, {:.0} % of the account's window\n\
+                 limits of a task: {} attempts, ${:.2}, {} tokens, {} for a session",
+                limits.cost_usd,
+                budget.cost_usd,
+                limits.iterations,
+                budget.iterations,
+                limits.tokens,
+                limits.wall_time,
+                limits.plan_utilization * 100.0,
+                task_limits.attempts,
+                task_limits.cost_usd,
+                task_limits.tokens,
+                task_limits.wall_time,
+            )
+        }
+        LoopEvent::TaskStarted { task, title } => {
+            format!("{} {task}: {}", style.accent("▸"), one_line(title, 100))
+        }
+        LoopEvent::Gates { task, when, results } => {
+            let gates: Vec<String> = results
+                .iter()
+                .map(|gate| {
+                    let mark = if gate.passed { style.good("✓") } else { style.bad("✗") };
+                    let how = if gate.passed { String::new() } else { format!(" {}", gate.ending) };
+                    format!("{mark} {}{how} {}", gate.name, style.faint(&words(gate.took_ms)))
+                })
+                .collect();
+            format!("  {task}: gates {when}: {}", gates.join(", "))
+        }
+        LoopEvent::AttemptStarted { task, number, session_id, again } => {
+            let again = if *again { " again" } else { "" };
+            format!("  {task}: attempt {number}{again}, session {session_id}")
+        }
+        LoopEvent::AttemptEnded { task, number, outcome, reason, cost_usd, counted, denials } => {
+            let reason =
+                reason.as_ref().map(|reason| format!(": {}", one_line(reason, 400))).unwrap_or_default();
+            let note = if *counted { "" } else { " (not counted)" };
+            let mut text =
+                format!("  {task}: attempt {number} {outcome}{reason}, {}{note}", dollars(*cost_usd));
+            for denial in denials {
+                text.push_str(&format!(
+                    "\n    not allowed: {}\n    input: {}\n    this rule would allow it: {}",
+                    one_line(&denial.headline(), 300),
+                    one_line(&denial.input.to_string(), 1000),
+                    denial.rule
+                ));
+            }
+            text
+        }
+        LoopEvent::TaskDone { task, commit, cost_usd } => {
+            let commit = commit.get(..10).unwrap_or(commit);
+            format!("{} {task}: done, commit {commit}, {}", style.good("✓"), dollars(*cost_usd))
+        }
+        LoopEvent::TaskFailed { task, outcome, reason, kept } => {
+            let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
+            format!("{} {task}: {outcome}: {}{kept}", style.bad("✗"), one_line(reason, 400))
+        }
+        LoopEvent::Waiting { until, reason } => {
+            format!("{} waiting until {}: {reason}", style.careful("…"), rfc3339(*until))
+        }
+        LoopEvent::WaitEnded => "the wait is over".to_owned(),
+        LoopEvent::Asked { id, task, asked } => question(id, task.as_str(), asked, style),
+        LoopEvent::AskEnded { id, by: Some(by) } => format!("question {id} was answered by {by}"),
+        LoopEvent::AskEnded { id, by: None } => format!("question {id} is no longer asked"),
+        LoopEvent::Warning { text } => format!("{} {}", style.careful("!"), one_line(text, 500)),
+        LoopEvent::RunEnded { end, budget, done, failed, pending } => format!(
+            "{}\n{done} done, {failed} failed, {pending} open; ${:.4}{}, {} iterations, {} at work",
+            end_words(end),
+            budget.cost_usd,
+            if budget.unknown_costs > 0 {
+                format!(" and {} sessions of unknown cost", budget.unknown_costs)
+            } else {
+                String::new()
+            },
+            budget.iterations,
+            words(budget.active_ms),
+        ),
+        _ => return None,
+    })
+}
+
+/// A question and how it is answered.
+pub(super) fn question(id: &str, task: &str, asked: &Asked, style: Style) -> String {
+    let mut text = String::new();
+    match asked {
+        Asked::Questions { questions } => {
+            for question in questions {
+                text.push_str(&format!(
+                    "{} {task} asks: {}\n",
+                    style.careful("?"),
+                    one_line(&question.question, 400)
+                ));
+                for (place, option) in question.options.iter().enumerate() {
+                    text.push_str(&format!("    {}. {}\n", place + 1, one_line(option, 200)));
+                }
+            }
+            text.push_str(&format!("  answer with: weir loop answer --question {id} 1"));
+        }
+        Asked::Permission { what, rule } => {
+            text.push_str(&format!("{} {task} wants to use: {}\n", style.careful("?"), one_line(what, 400)));
+            text.push_str(&format!("  the rule {rule} would always allow it\n"));
+            text.push_str(&format!("  answer with: weir loop answer --question {id} yes"));
+        }
+    }
+    text
+}
+
+/// The same for one that is written down.
+pub(super) fn open_question(open: &OpenQuestion, style: Style) -> String {
+    question(&open.id, open.task.as_str(), &open.asked, style)
+}

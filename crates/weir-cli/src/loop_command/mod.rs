@@ -1,0 +1,85 @@
+//! `weir loop`: the unattended loop.
+
+mod configuration;
+mod container;
+mod dry_run;
+mod frame;
+mod init;
+mod lines;
+mod person;
+mod plan;
+mod process;
+mod replay;
+mod report;
+mod screen;
+mod start;
+mod status;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use weir_loop::config::{ConfigFile, Level, check, load};
+use weir_loop::shell::Folders;
+
+use crate::exit::{Exit, UsageError, tell};
+use crate::opts::{LoopCommand, LoopPlaceOpts};
+
+pub(crate) fn run(command: LoopCommand) -> anyhow::Result<Exit> {
+    match command {
+        LoopCommand::Init { place, force } => init::run(&Place::workspace(&place)?, force),
+        LoopCommand::Plan(opts) => plan::run(opts),
+        LoopCommand::Run(opts) => start::run(*opts),
+        LoopCommand::Status { place, watch, json } => status::run(&Place::open(&place)?, watch, json),
+        LoopCommand::Answer { place, question, answers } => {
+            person::answer(&Place::open(&place)?, question, answers)
+        }
+        LoopCommand::Skip { place, task } => person::skip(&Place::open(&place)?, &task),
+        LoopCommand::Retry { place, task } => person::retry(&Place::open(&place)?, &task),
+        LoopCommand::Report { place, html, run } => report::run(&Place::open(&place)?, html, run.as_deref()),
+        LoopCommand::Replay { place, run, json } => replay::run(&Place::open(&place)?, run.as_deref(), json),
+        LoopCommand::Config { command } => configuration::run(command),
+    }
+}
+
+/// Where a loop works, and with what configuration.
+struct Place {
+    file: ConfigFile,
+    folders: Folders,
+}
+
+impl Place {
+    fn workspace(opts: &LoopPlaceOpts) -> anyhow::Result<PathBuf> {
+        let folder = &opts.cwd;
+        folder
+            .canonicalize()
+            .map_err(|error| UsageError(format!("--cwd {}: {error}", folder.display())).into())
+    }
+
+    fn open(opts: &LoopPlaceOpts) -> anyhow::Result<Self> {
+        let workspace = Self::workspace(opts)?;
+        let given = match &opts.config {
+            Some(path) => Some(std::path::absolute(path).context("the configuration cannot be found")?),
+            None => None,
+        };
+        let file = load(&workspace, given.as_deref()).map_err(|error| UsageError(error.to_string()))?;
+        let folders = Folders::new(workspace, &file.config.folder);
+        Ok(Self { file, folders })
+    }
+
+    /// Tells what is wrong with the configuration. Nothing is spent on one with errors.
+    fn check(&self) -> anyhow::Result<()> {
+        let findings = check(&self.file.config);
+        let mut is_wrong = false;
+        for finding in &findings {
+            let word = if finding.level == Level::Error { "error" } else { "warning" };
+            tell(&format!("weir: {word}: {}: {}", finding.place, finding.message));
+            is_wrong |= finding.level == Level::Error;
+        }
+        if is_wrong {
+            let text =
+                "nothing was spent: the configuration is wrong. `weir loop config check` checks it again";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        Ok(())
+    }
+}

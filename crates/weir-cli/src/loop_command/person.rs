@@ -1,0 +1,57 @@
+//! `weir loop answer`, `skip` and `retry`: what a person wants of a run.
+
+use std::io::Write as _;
+
+use weir_loop::shell::{Delivered, Mail, PersonError, tell};
+use weir_loop::state::load;
+use weir_loop::tasks::TaskId;
+
+use super::Place;
+use super::lines::open_question;
+use crate::exit::{Exit, UsageError};
+use crate::screen::Style;
+
+pub(super) fn answer(place: &Place, question: Option<String>, answers: Vec<String>) -> anyhow::Result<Exit> {
+    if answers.is_empty() {
+        return list(place);
+    }
+    let by = std::env::var("USER").unwrap_or_else(|_| "somebody at a terminal".to_owned());
+    deliver(place, &Mail::Answer { question, answers, by }, "the answer was given")
+}
+
+pub(super) fn skip(place: &Place, task: &str) -> anyhow::Result<Exit> {
+    deliver(place, &Mail::Skip { task: TaskId::new(task) }, "the task is left out")
+}
+
+pub(super) fn retry(place: &Place, task: &str) -> anyhow::Result<Exit> {
+    deliver(place, &Mail::Retry { task: TaskId::new(task) }, "the task is tried again")
+}
+
+fn deliver(place: &Place, mail: &Mail, done: &str) -> anyhow::Result<Exit> {
+    let delivered = match tell(&place.folders, mail) {
+        Ok(delivered) => delivered,
+        Err(error @ (PersonError::NoRun | PersonError::NoTask(_) | PersonError::NotNow(_))) => {
+            return Err(UsageError(error.to_string()).into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let text = match delivered {
+        Delivered::ToTheRun => format!("{done}; the loop that runs here hears of it"),
+        Delivered::ToTheState => format!("{done}; no loop runs here, so `weir loop run` goes on with it"),
+    };
+    writeln!(std::io::stdout().lock(), "{text}")?;
+    Ok(Exit::Success)
+}
+
+fn list(place: &Place) -> anyhow::Result<Exit> {
+    let run = load(&place.folders.run_file())?;
+    let open = run.map(|run| run.questions).unwrap_or_default();
+    let mut out = std::io::stdout().lock();
+    if open.is_empty() {
+        writeln!(out, "No question is open.")?;
+    }
+    for question in &open {
+        writeln!(out, "{}", open_question(question, Style::for_stdout()))?;
+    }
+    Ok(Exit::Success)
+}

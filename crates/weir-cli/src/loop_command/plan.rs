@@ -1,0 +1,197 @@
+//! `weir loop plan`: from a document to a task list.
+
+use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::{mpsc, watch};
+use weir_loop::agent::{Agent as _, AgentEnd, AgentRequest, AgentRun, Desk, Hurry, Surroundings};
+use weir_loop::config::{PermissionPolicy, QuestionPolicy};
+use weir_loop::judge::judge_run;
+use weir_loop::shell::{Folders, PLAN_PROMPT, PlanAnswer, read_plan};
+use weir_loop::state::{SessionFile, write_atomically};
+use weir_loop::time::{rfc3339, unix_ms};
+
+use super::{Place, process};
+use crate::exit::{Exit, UsageError, tell};
+use crate::opts::LoopPlanOpts;
+use crate::screen::{clean, dollars};
+use crate::signals::Signals;
+
+/// How often the planner may ask back before somebody should write a better document.
+const MOST_ROUNDS: usize = 10;
+
+pub(super) fn run(opts: LoopPlanOpts) -> anyhow::Result<Exit> {
+    let place = Place::open(&opts.place)?;
+    place.check()?;
+    let list = place.folders.workspace.join(&place.file.config.tasks);
+    if list.exists() && !opts.force {
+        let text = format!("{} is there already; --force writes over it", list.display());
+        return Err(UsageError(text).into());
+    }
+    place.folders.create()?;
+    crate::runtime::block_on(plan(opts, place))
+}
+
+async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
+    let known = sessions(&place.folders);
+    let (mut prompt, mut session, mut resume) = match (&opts.document, &opts.r#continue) {
+        (_, Some(answer)) => {
+            let none =
+                || UsageError("there is no planner's session to go on with; give the document".to_owned());
+            (answer.clone(), known.planner_session_id.clone().ok_or_else(none)?, true)
+        }
+        (Some(document), None) => {
+            let text = read_document(document)?;
+            (format!("{PLAN_PROMPT}\n\n{text}"), uuid::Uuid::new_v4().to_string(), false)
+        }
+        (None, None) => return Err(UsageError("a document is needed".to_owned()).into()),
+    };
+    let (agent, _) = process::agent(opts.process, &place.folders)?;
+    let config = &place.file.config;
+    let list = place.folders.workspace.join(&config.tasks);
+    let mut signals = Signals::new();
+    for _ in 0..MOST_ROUNDS {
+        let request = AgentRequest {
+            task: "plan".to_owned(),
+            mode: "planner".to_owned(),
+            cwd: place.folders.workspace.clone(),
+            session_id: session.clone(),
+            resume,
+            prompt: prompt.clone(),
+            settings: config.planner.clone(),
+            max_cost_usd: config.task_limits.cost_usd,
+            timeout: config.task_limits.wall_time.duration(),
+            max_turns: config.task_limits.turns,
+            skip_permissions: false,
+            protected: Vec::new(),
+        };
+        let (hurry, around) = surroundings();
+        let answer = agent.run(request, around);
+        let run = tokio::select! {
+            run = answer => run,
+            _ = signals.next() => {
+                let _ = hurry.send(Hurry::Now);
+                return Ok(Exit::Interrupted);
+            }
+        };
+        if let Some(exit) = failed(&run) {
+            return Ok(exit);
+        }
+        if let Some(id) = run.session_id.clone().filter(|id| *id != session) {
+            tell(&format!("weir: the planner's conversation went on as another session: {id}"));
+            session = id;
+        }
+        remember(&place.folders, &known, &session)?;
+        match read_plan(&run.text) {
+            PlanAnswer::List { text, tasks } => {
+                std::fs::write(&list, &text)
+                    .with_context(|| format!("{} cannot be written", list.display()))?;
+                let mut out = std::io::stdout().lock();
+                writeln!(
+                    out,
+                    "Wrote {} with {tasks} tasks, {}. Read it before you run it.",
+                    list.display(),
+                    dollars(run.cost_usd)
+                )?;
+                return Ok(Exit::Success);
+            }
+            PlanAnswer::Questions(text) => {
+                writeln!(std::io::stdout().lock(), "{}\n", clean(&text))?;
+                let Some(reply) = reply()? else {
+                    tell("weir: the planner asks something; answer with `weir loop plan --continue \"…\"`");
+                    return Ok(Exit::ErrorResult);
+                };
+                (prompt, resume) = (reply, true);
+            }
+        }
+    }
+    tell("weir: the planner still asks; write what it needs into the document, and begin again");
+    Ok(Exit::ErrorResult)
+}
+
+/// Nobody is waited for: a question ends the turn and is shown.
+fn surroundings() -> (watch::Sender<Hurry>, Surroundings) {
+    let (hurry, receiver) = watch::channel(Hurry::None);
+    let (asks, _) = mpsc::unbounded_channel();
+    let desk = Desk {
+        task: "plan".to_owned(),
+        asks,
+        questions: (QuestionPolicy::Skip, Duration::from_secs(1)),
+        permissions: PermissionPolicy::Deny,
+        known: std::collections::BTreeMap::new(),
+        waiting: Arc::default(),
+    };
+    (hurry, Surroundings { desk, hurry: receiver, activity: Arc::new(|_| {}) })
+}
+
+/// The exit code of a session that came to no answer. Questions are an answer here.
+fn failed(run: &AgentRun) -> Option<Exit> {
+    if !run.unanswered.is_empty() {
+        tell(&format!("weir: the planner asks: {}", run.unanswered.join(" ")));
+        tell("weir: answer with `weir loop plan --continue \"…\"`");
+        return Some(Exit::ErrorResult);
+    }
+    let failure = judge_run(run)?;
+    tell(&format!("weir: the planner {}: {}", failure.outcome, failure.reason));
+    if let Some(log) = &run.log {
+        tell(&format!("weir: its log is {}", log.display()));
+    }
+    Some(match run.end {
+        AgentEnd::NotStarted { .. } => Exit::NotStarted,
+        AgentEnd::Crashed { .. } => Exit::Died,
+        AgentEnd::NoResult => Exit::NoResult,
+        AgentEnd::TimedOut { .. } => Exit::TimedOut,
+        AgentEnd::Budget { .. } => Exit::BudgetExhausted,
+        _ if !run.denials.is_empty() => Exit::PermissionDenied,
+        _ => Exit::ErrorResult,
+    })
+}
+
+fn read_document(path: &Path) -> anyhow::Result<String> {
+    let mut text = String::new();
+    if path == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text).context("the standard input cannot be read")?;
+    } else {
+        text = std::fs::read_to_string(path)
+            .map_err(|error| UsageError(format!("{}: {error}", path.display())))?;
+    }
+    if text.trim().is_empty() {
+        return Err(UsageError("the document is empty".to_owned()).into());
+    }
+    Ok(text)
+}
+
+/// The person's answer, if there is one at a terminal.
+fn reply() -> anyhow::Result<Option<String>> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    write!(std::io::stdout().lock(), "> ")?;
+    std::io::stdout().lock().flush()?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty()))
+}
+
+fn sessions(folders: &Folders) -> SessionFile {
+    let text = std::fs::read(folders.state().join("claude-session.json")).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or(SessionFile {
+        planner_session_id: None,
+        coder_session_id: None,
+        updated_at: String::new(),
+    })
+}
+
+fn remember(folders: &Folders, known: &SessionFile, session: &str) -> anyhow::Result<()> {
+    let file = SessionFile {
+        planner_session_id: Some(session.to_owned()),
+        coder_session_id: known.coder_session_id.clone(),
+        updated_at: rfc3339(unix_ms()),
+    };
+    let path = folders.state().join("claude-session.json");
+    write_atomically(&path, &serde_json::to_vec_pretty(&file)?)
+        .with_context(|| format!("{} cannot be written", path.display()))
+}

@@ -1,0 +1,97 @@
+//! `weir loop replay`: a run again from its logs, without the CLI.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::json;
+use weir_loop::agent::run_from_log;
+use weir_loop::report::{ending, task_words};
+use weir_loop::state::Attempt;
+use weir_transcript::{Fold, FoldOptions, HostEvent, View};
+use weir_wire::{Decoder, Framer};
+
+use super::{Place, report};
+use crate::exit::Exit;
+use crate::screen::{Style, dollars, story};
+
+pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::Result<Exit> {
+    let run = report::find(&place.folders, name)?;
+    let style = Style::for_stdout();
+    let mut out = std::io::stdout().lock();
+    let mut is_same = true;
+    for record in &run.tasks {
+        for attempt in &record.attempts {
+            let Some(log) = &attempt.log else { continue };
+            let told = run_from_log(log, &place.folders.workspace, &[])
+                .with_context(|| format!("the log {} cannot be read", log.display()))?;
+            let cost = told.as_ref().and_then(|told| told.cost_usd);
+            let agrees = agrees(attempt, cost);
+            is_same &= agrees;
+            if as_json {
+                let line = json!({
+                    "run_id": run.run_id, "task": record.task.id, "attempt": attempt.number, "outcome": attempt.outcome,
+                    "log": log, "agrees": agrees, "session": told,
+                });
+                writeln!(out, "{line}")?;
+                continue;
+            }
+            let head = format!(
+                "{} attempt {}: {}, {}",
+                record.task.id,
+                attempt.number,
+                attempt.outcome,
+                dollars(attempt.cost_usd)
+            );
+            writeln!(out, "{}", style.bold(&format!("== {head}")))?;
+            if !agrees {
+                writeln!(out, "{} the log says {}", style.bad("✗"), dollars(cost))?;
+            }
+            writeln!(out, "{}", story(&view(log)?, None, style).trim_end())?;
+            if let Some(failure) = &attempt.failure {
+                writeln!(out, "{} {}", style.bad("✗"), failure.reason)?;
+            }
+            writeln!(out)?;
+        }
+        if !as_json {
+            writeln!(out, "{} {}: {}\n", style.bold("=="), record.task.id, task_words(record))?;
+        }
+    }
+    if !as_json {
+        let budget = run.budget();
+        writeln!(out, "{} ${:.4} in {} iterations.", ending(&run), budget.cost_usd, budget.iterations)?;
+    }
+    Ok(if is_same { Exit::Success } else { Exit::ErrorResult })
+}
+
+/// Whether what was counted is what the log says. One without a result may say nothing.
+fn agrees(attempt: &Attempt, cost: Option<f64>) -> bool {
+    match (attempt.cost_usd, cost) {
+        (Some(counted), Some(logged)) => (counted - logged).abs() < 1e-9,
+        (Some(counted), None) => counted == 0.0,
+        (None, _) => true,
+    }
+}
+
+/// The whole conversation of a log.
+fn view(log: &Path) -> anyhow::Result<View> {
+    let mut fold = Fold::new(FoldOptions { keep_entries: None, ..FoldOptions::default() });
+    let (mut framer, mut decoder) = (Framer::new(), Decoder::new());
+    let mut file = File::open(log).with_context(|| format!("{} cannot be read", log.display()))?;
+    loop {
+        let count = file.read(framer.space())?;
+        if count == 0 {
+            break;
+        }
+        framer.filled(count);
+        while let Some(frame) = framer.next_frame() {
+            fold.line(&decoder.decode_frame(frame), &mut |_, _| {});
+        }
+    }
+    if let Some(frame) = framer.finish() {
+        fold.line(&decoder.decode_frame(frame), &mut |_, _| {});
+    }
+    fold.host(&HostEvent::RecordingEnded, &mut |_, _| {});
+    Ok(fold.into_view())
+}

@@ -1,0 +1,132 @@
+//! `weir loop run`.
+
+use std::sync::Arc;
+
+use weir_loop::machine::Wanted;
+use weir_loop::report::{html, markdown};
+use weir_loop::shell::{Folders, Handles, LoopOptions, OpenOptions, Runner, open};
+use weir_loop::state::{RunEnd, RunState, TaskState, write_atomically};
+use weir_loop::tasks::TaskId;
+use weir_process::Secrets;
+
+use super::screen::{Form, Screen};
+use super::{Place, container, dry_run, process};
+use crate::exit::{Exit, UsageError, tell};
+use crate::opts::LoopRunOpts;
+use crate::signals::Signals;
+
+pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
+    let mut place = Place::open(&opts.place)?;
+    let config = &mut place.file.config;
+    config.parallel = opts.parallel.unwrap_or(config.parallel);
+    config.limits.cost_usd = opts.max_cost.unwrap_or(config.limits.cost_usd);
+    config.limits.iterations = opts.max_iterations.unwrap_or(config.limits.iterations);
+    if opts.dangerously_skip_permissions {
+        if !container::is_container() && !opts.outside_container {
+            let text = "--dangerously-skip-permissions is for containers, and this does not look like one: every \
+                        command that a model thinks of would run with your rights. --outside-container does it all the same";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        tell(
+            "weir: warning: all permission checks are skipped; every command that the model thinks of is run",
+        );
+    }
+    place.check()?;
+    let wanted = Wanted { once: opts.once, until: opts.until.clone().map(TaskId::new) };
+    if opts.dry_run {
+        return dry_run::run(&place, &wanted);
+    }
+    crate::runtime::block_on(work(opts, place, wanted))
+}
+
+async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result<Exit> {
+    let signals = Signals::new();
+    let options = OpenOptions { new_run: opts.new, allow_dirty: opts.allow_dirty };
+    let opened = open(&place.folders, &place.file.config, options).await?;
+    if let Some(until) = wanted.until.as_ref().filter(|until| opened.state.task(until).is_none()) {
+        let text = format!("--until {until}: there is no such task; `weir loop status` shows the names");
+        return Err(UsageError(text).into());
+    }
+    let (agent, secrets) = process::agent(opts.process, &place.folders)?;
+    let form = Form::choose(opts.json, opts.plain);
+    let screen = Screen::new(form, secrets.clone(), place.folders.activity_file());
+    for note in &opened.notes {
+        screen.say(&format!("weir: {note}"));
+    }
+    let watcher = {
+        let screen = screen.clone();
+        Box::new(move |event: &_, run: &_| screen.event(event, run))
+    };
+    let folders = place.folders.clone();
+    let options = LoopOptions {
+        config: place.file.config,
+        config_file: place.file.path,
+        folders: place.folders,
+        agent: Arc::new(agent),
+        secrets: secrets.clone(),
+        wanted,
+        skip_permissions: opts.dangerously_skip_permissions,
+    };
+    let runner = Runner::new(options, opened.state, watcher);
+    let handles = runner.handles();
+    let (end, state) = tokio::select! {
+        done = runner.run() => done?,
+        () = screen.keep_fresh() => unreachable_end(),
+        () = interrupt(signals, handles, screen.clone()) => unreachable_end(),
+    };
+    screen.finish();
+    write_reports(&folders, &state, &secrets);
+    if form != Form::Json {
+        screen.say(&format!("report: {}", folders.report("html").display()));
+    }
+    drop(opened.lock);
+    Ok(exit(&end, &state))
+}
+
+/// The other two never end.
+fn unreachable_end() -> (RunEnd, RunState) {
+    let why = "the loop ended without an end".to_owned();
+    (
+        RunEnd::Error { why },
+        RunState::new(String::new(), 0, Vec::new(), &weir_loop::config::Config::default()),
+    )
+}
+
+/// The first signal interrupts the turn, the second one ends the run at once.
+async fn interrupt(mut signals: Signals, handles: Handles, screen: Screen) {
+    let mut is_first = true;
+    loop {
+        signals.next().await;
+        handles.interrupt();
+        screen.say(if std::mem::replace(&mut is_first, false) {
+            "weir: interrupting the turn; press Ctrl-C again to end at once"
+        } else {
+            "weir: ending at once; what was done so far is written down"
+        });
+    }
+}
+
+/// A report that cannot be written does not change how the run ended.
+pub(super) fn write_reports(folders: &Folders, run: &RunState, secrets: &Secrets) {
+    for (extension, text) in [("md", markdown(run)), ("html", html(run))] {
+        let path = folders.report(extension);
+        if let Err(error) = write_atomically(&path, secrets.mask(&text).as_bytes()) {
+            tell(&format!("weir: {} cannot be written: {error}", path.display()));
+        }
+    }
+}
+
+fn exit(end: &RunEnd, run: &RunState) -> Exit {
+    match end {
+        RunEnd::Completed => Exit::Success,
+        RunEnd::Enough if run.count(TaskState::Failed) == 0 => Exit::Success,
+        RunEnd::Limit { .. } => Exit::BudgetExhausted,
+        RunEnd::Denied { .. } => Exit::PermissionDenied,
+        RunEnd::WaitTooLong { .. } => Exit::RateLimited,
+        RunEnd::NotStarted { .. } => Exit::NotStarted,
+        RunEnd::Interrupted => Exit::Interrupted,
+        RunEnd::Enough | RunEnd::Unfinished | RunEnd::SameFailure { .. } | RunEnd::Error { .. } => {
+            Exit::ErrorResult
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `weir loop status`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use weir_loop::report::ending;
+use weir_loop::shell::Folders;
+use weir_loop::state::{RunState, load};
+use weir_loop::time::unix_ms;
+use weir_process::Lock;
+
+use super::Place;
+use super::frame::{Activities, Frame};
+use super::screen::size;
+use crate::exit::{Exit, UsageError};
+use crate::screen::Style;
+
+/// How often a watched run is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+pub(super) fn run(place: &Place, watch: bool, json: bool) -> anyhow::Result<Exit> {
+    let folders = &place.folders;
+    let Some(run) = load(&folders.run_file())? else {
+        return Err(UsageError("there is no run here; `weir loop run` begins one".to_owned()).into());
+    };
+    if json {
+        let mut out = std::io::stdout().lock();
+        serde_json::to_writer_pretty(&mut out, &run).map_err(std::io::Error::from)?;
+        return Ok(writeln!(out).map(|()| Exit::Success)?);
+    }
+    if !watch {
+        return print(folders, &run).map(|()| Exit::Success);
+    }
+    crate::runtime::block_on(follow(folders))
+}
+
+fn lines(folders: &Folders, run: &RunState, height: usize) -> Vec<String> {
+    let activities: Activities = std::fs::read(folders.activity_file())
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default();
+    let owner = Lock::owner(&folders.lock_file());
+    let (width, _) = size();
+    let frame =
+        Frame { run, activities: &activities, now: unix_ms(), width, height, style: Style::for_stdout() };
+    let mut lines = frame.lines();
+    lines.push(match (&owner, run.end()) {
+        (Some(owner), None) => format!("It runs, pid {}.", owner.process.pid),
+        (None, None) => "It was killed; `weir loop run` goes on with it.".to_owned(),
+        (_, Some(_)) => ending(run),
+    });
+    lines
+}
+
+fn print(folders: &Folders, run: &RunState) -> anyhow::Result<()> {
+    let text = lines(folders, run, usize::MAX / 2).join("\n");
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+/// Shows the run until it ends.
+async fn follow(folders: &Folders) -> anyhow::Result<Exit> {
+    let is_terminal = std::io::stdout().is_terminal();
+    let mut painted = 0;
+    let mut before = String::new();
+    let mut ticks = tokio::time::interval(LOOK);
+    loop {
+        ticks.tick().await;
+        let Some(run) = load(&folders.run_file())? else { return Ok(Exit::Success) };
+        let (_, height) = size();
+        let lines = lines(folders, &run, height.saturating_sub(1));
+        let text = lines.join("\n");
+        let mut out = std::io::stdout().lock();
+        if is_terminal {
+            let clear = if painted > 0 { format!("\x1b[{painted}A\r\x1b[J") } else { String::new() };
+            painted = lines.len();
+            out.write_all(format!("{clear}{text}\n").as_bytes())?;
+        } else if text != before {
+            out.write_all(format!("{text}\n\n").as_bytes())?;
+        }
+        out.flush()?;
+        before = text;
+        let is_alive = Lock::owner(&folders.lock_file()).is_some();
+        if run.end().is_some() || !is_alive {
+            return Ok(Exit::Success);
+        }
+    }
+}

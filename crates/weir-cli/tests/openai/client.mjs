@@ -1,0 +1,60 @@
+// Talks to the server as programs with OpenAI's client for Node do, and prints what came back.
+
+import { createRequire } from "node:module";
+
+const require = createRequire(`${process.env.CLIENTS}/node/`);
+const { default: OpenAI } = require("openai");
+
+const client = new OpenAI({ baseURL: process.env.BASE_URL, apiKey: process.env.TOKEN, maxRetries: 0 });
+const script = (...steps) => "@@" + JSON.stringify(steps);
+const result = {};
+
+result.models = (await client.models.list()).data.map((model) => model.id);
+
+const first = [{ role: "user", content: script({ text: "The first." }) }];
+const { data: answer, response } = await client.chat.completions
+  .create({ model: "default", messages: first })
+  .withResponse();
+result.first = answer.choices[0].message.content;
+const second = [...first, answer.choices[0].message, { role: "user", content: script({ text: "The second." }) }];
+const next = await client.chat.completions.create({ model: "default", messages: second }).withResponse();
+result.second = next.data.choices[0].message.content;
+result.same_session = response.headers.get("x-weir-session") === next.response.headers.get("x-weir-session");
+
+const stream = await client.chat.completions.create({
+  model: "default",
+  messages: [{ role: "user", content: script({ text: "one two three four", wdelay: 0.05 }) }],
+  stream: true,
+  stream_options: { include_usage: true },
+});
+result.streamed = "";
+for await (const chunk of stream) {
+  result.streamed += chunk.choices[0]?.delta?.content ?? "";
+  if (chunk.usage) result.streamed_usage = chunk.usage.total_tokens;
+}
+
+const reply = await client.responses.create({ model: "default", input: script({ text: "A response." }) });
+result.response = reply.output_text;
+
+try {
+  await client.chat.completions.create({
+    model: "default",
+    messages: first,
+    tools: [{ type: "function", function: { name: "f" } }],
+  });
+} catch (error) {
+  result.refused = error.param;
+}
+
+const left = await client.chat.completions
+  .create({
+    model: "default",
+    messages: [{ role: "user", content: script({ text: "word ".repeat(2000), wdelay: 0.1 }) }],
+    stream: true,
+  })
+  .withResponse();
+result.left = left.response.headers.get("x-weir-session");
+for await (const chunk of left.data) {
+  if (chunk.choices[0]?.delta?.content) break;
+}
+console.log(JSON.stringify(result));

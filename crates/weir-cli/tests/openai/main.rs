@@ -1,0 +1,134 @@
+//! OpenAI's own clients against `weir serve` on the simulated CLI.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../serve/support.rs"]
+#[expect(dead_code, reason = "the tests of the server use more of it")]
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use support::Served;
+
+/// Where the clients are; nothing if the tests are to do without them.
+fn clients() -> Option<PathBuf> {
+    if std::env::var_os("WEIR_SKIP_OPENAI_CLIENTS").is_some_and(|value| value == "1") {
+        return None;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let found = run(
+        Path::new("bash"),
+        &[&root.join("scripts/setup-openai-clients.sh").display().to_string(), "--print-path"],
+        &[],
+    );
+    Some(PathBuf::from(found.trim()))
+}
+
+/// Runs a program to its end and gives what it printed.
+#[expect(clippy::disallowed_methods, reason = "the clients are under test; they are waited for")]
+fn run(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success(),
+        "{} failed (scripts/setup-openai-clients.sh installs the clients; WEIR_SKIP_OPENAI_CLIENTS=1 does without):\n{text}\n{}",
+        program.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    text
+}
+
+fn script(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openai").join(name).display().to_string()
+}
+
+fn talk(served: &Served, clients: &Path, program: &str, arguments: &[&str]) -> Value {
+    let client = &served.client;
+    let (base, token) = (format!("http://{}{}/v1", client.address, client.base), client.token.as_str());
+    let python = clients.join("python").display().to_string();
+    let clients = clients.display().to_string();
+    let environment = [
+        ("BASE_URL", base.as_str()),
+        ("TOKEN", token),
+        ("PYTHONPATH", python.as_str()),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+        ("CLIENTS", clients.as_str()),
+    ];
+    let printed = run(Path::new(program), arguments, &environment);
+    let answer = serde_json::from_str(&printed);
+    assert!(answer.is_ok(), "{answer:?}: {printed}");
+    answer.unwrap()
+}
+
+/// The turn that a client left has ended, and nothing of it runs.
+fn was_interrupted(served: &Served, session: &Value) {
+    let session = session.as_str().unwrap();
+    common::eventually("the turn ends", || {
+        let info = served.info(session);
+        (info["status"] != "running" && info["status"] != "starting").then_some(())
+    });
+    let log = served.client.get(&format!("/v1/sessions/{session}/transcript?limit=50")).expect(200).text();
+    assert!(log.contains("nterrupt"), "{log}");
+}
+
+#[test]
+fn the_client_for_python() {
+    let Some(clients) = clients() else { return };
+    let mut served = Served::start();
+    let got = talk(&served, &clients, "python3", &[&script("client.py")]);
+    assert!(got["models"].as_array().unwrap().contains(&json!("default")));
+    for (name, expected) in [
+        ("first", json!("The first.")),
+        ("second", json!("The second.")),
+        ("same_session", json!(true)),
+        ("other_session", json!(true)),
+        ("streamed", json!("one two three four")),
+        ("picture", json!("I see.")),
+        ("after_tool", json!("Read.")),
+        ("response", json!("A response.")),
+        ("following", json!("Another.")),
+        ("response_streamed", json!("Piece by piece.")),
+        ("last_event", json!("response.completed")),
+        ("refused", json!("temperature")),
+        ("unauthorized", json!("invalid_api_key")),
+        ("failed", json!(502)),
+    ] {
+        assert_eq!(got[name], expected, "{name} in {got:#}");
+    }
+    assert!(got["pieces"].as_u64() > Some(1), "{got:#}");
+    assert!(got["usage"].as_u64() > Some(0) && got["streamed_usage"].as_u64() > Some(0), "{got:#}");
+    assert!(got["reasoning"].as_str().unwrap().contains("Read: "), "{got:#}");
+    was_interrupted(&served, &got["left"]);
+    served.stop();
+}
+
+#[test]
+fn the_client_for_node() {
+    let Some(clients) = clients() else { return };
+    let mut served = Served::start();
+    let got = talk(&served, &clients, "node", &[&script("client.mjs")]);
+    for (name, expected) in [
+        ("first", json!("The first.")),
+        ("second", json!("The second.")),
+        ("same_session", json!(true)),
+        ("streamed", json!("one two three four")),
+        ("response", json!("A response.")),
+        ("refused", json!("tools")),
+    ] {
+        assert_eq!(got[name], expected, "{name} in {got:#}");
+    }
+    assert!(got["streamed_usage"].as_u64() > Some(0), "{got:#}");
+    was_interrupted(&served, &got["left"]);
+    served.stop();
+}

@@ -1,0 +1,108 @@
+//! What no session may do, whatever is allowed: the CLI asks before each call of a tool. Pure.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+use weir_wire::HookRegistration;
+
+/// What is forbidden.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rules {
+    /// The folder of the task.
+    pub(super) cwd: PathBuf,
+    /// Files and folders that must not be changed, relative to it.
+    pub(super) protected: Vec<PathBuf>,
+}
+
+/// The hook that asks us.
+pub(super) fn registration() -> HookRegistration {
+    HookRegistration {
+        event: "PreToolUse".to_owned(),
+        matcher: Some("Bash|Task|Agent|Edit|Write|MultiEdit|NotebookEdit".to_owned()),
+        callback_ids: vec!["weir-loop".to_owned()],
+    }
+}
+
+impl Rules {
+    /// The answer to the CLI.
+    pub(super) fn judge(&self, input: &Value) -> Value {
+        let tool = input.get("tool_name").and_then(Value::as_str).unwrap_or_default();
+        let empty = Value::Null;
+        match self.forbids(tool, input.get("tool_input").unwrap_or(&empty)) {
+            Some(reason) => json!({"hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": reason,
+            }}),
+            None => json!({}),
+        }
+    }
+
+    /// Why a call is forbidden, if it is.
+    pub(super) fn forbids(&self, tool: &str, input: &Value) -> Option<String> {
+        if input.get("run_in_background").and_then(Value::as_bool) == Some(true) {
+            return Some("Nothing may run in the background here: it would end with the session. Run it in the foreground.".to_owned());
+        }
+        let key = if tool == "NotebookEdit" { "notebook_path" } else { "file_path" };
+        if !matches!(tool, "Edit" | "Write" | "MultiEdit" | "NotebookEdit") {
+            return None;
+        }
+        let path = input.get(key).and_then(Value::as_str)?;
+        let path = self.relative(Path::new(path))?;
+        let protected = self.protected.iter().find(|protected| path.starts_with(protected))?;
+        Some(format!(
+            "{} is protected: it says how the work is checked. Leave it as it is.",
+            protected.display()
+        ))
+    }
+
+    /// The path below the folder, without `.` and `..`.
+    fn relative(&self, path: &Path) -> Option<PathBuf> {
+        let whole = self.cwd.join(path);
+        let mut plain = PathBuf::new();
+        for part in whole.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    plain.pop();
+                }
+                other => plain.push(other),
+            }
+        }
+        plain.strip_prefix(&self.cwd).ok().map(Path::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        Rules {
+            cwd: PathBuf::from("/w"),
+            protected: vec![PathBuf::from("weir.toml"), PathBuf::from("tests")],
+        }
+    }
+
+    #[test]
+    fn nothing_runs_in_the_background() {
+        let call = |input: Value| rules().forbids("Bash", &input).is_some();
+        assert!(call(json!({"command": "sleep 9", "run_in_background": true})));
+        assert!(!call(json!({"command": "sleep 9", "run_in_background": false})));
+        assert!(!call(json!({"command": "sleep 9"})));
+        assert!(rules().forbids("Task", &json!({"run_in_background": true})).is_some());
+    }
+
+    #[test]
+    fn what_is_protected_is_not_edited() {
+        let edit = |path: &str| rules().forbids("Edit", &json!({"file_path": path})).is_some();
+        assert!(
+            edit("/w/weir.toml")
+                && edit("weir.toml")
+                && edit("/w/tests/a.rs")
+                && edit("/w/src/../tests/a.rs")
+        );
+        assert!(!edit("/w/src/a.rs") && !edit("/w/tests2/a.rs") && !edit("/elsewhere/weir.toml"));
+        assert!(rules().forbids("Read", &json!({"file_path": "/w/weir.toml"})).is_none());
+    }
+}

@@ -1,0 +1,139 @@
+//! What came of a session, from its raw log alone: for a run that was killed, and for the replay of a run.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use weir_transcript::{Fold, FoldOptions, HostEvent, SummaryBuilder, TurnState, View};
+use weir_wire::{Decoder, Framer};
+
+use super::hooks::Rules;
+use super::run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse};
+
+/// Entries that the fold keeps: enough for results to find their calls.
+const KEPT_ENTRIES: usize = 256;
+
+/// How much of a log is searched for its session: the id stands in the first lines.
+const SEARCHED: u64 = 1 << 20;
+
+/// Finds the raw log of a session in a folder.
+pub fn find_log(folder: &Path, session_id: &str) -> Option<PathBuf> {
+    let mut names: Vec<PathBuf> =
+        std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    names.retain(|path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.ends_with(".ndjson") && !name.ends_with(".in.ndjson")
+    });
+    names.sort();
+    names.into_iter().rev().find(|path| mentions(path, session_id))
+}
+
+fn mentions(path: &Path, session_id: &str) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SEARCHED).read_to_end(&mut head));
+    read.is_ok() && head.windows(session_id.len()).any(|part| part == session_id.as_bytes())
+}
+
+/// What came of a session, if its log has a result. One without was cut off.
+pub fn run_from_log(path: &Path, cwd: &Path, protected: &[PathBuf]) -> std::io::Result<Option<AgentRun>> {
+    let mut fold = Fold::new(FoldOptions { keep_entries: Some(KEPT_ENTRIES), ..FoldOptions::default() });
+    let mut summary = SummaryBuilder::new();
+    let mut framer = Framer::new();
+    let mut decoder = Decoder::new();
+    let mut file = File::open(path)?;
+    loop {
+        let space = framer.space();
+        let count = match file.read(space) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        framer.filled(count);
+        while let Some(frame) = framer.next_frame() {
+            fold.line(&decoder.decode_frame(frame), &mut |view, change| summary.observe(view, change));
+        }
+    }
+    // A last line that was cut off is not a result.
+    fold.host(&HostEvent::RecordingEnded, &mut |view, change| summary.observe(view, change));
+    let view = fold.view();
+    let Some(turn) = view.turns.iter().rev().find(|turn| turn.result.is_some()) else { return Ok(None) };
+    let rules = Rules { cwd: cwd.to_owned(), protected: protected.to_vec() };
+    let mut run = describe(view, &summary, &rules);
+    run.end = AgentEnd::Answered;
+    if turn.state == TurnState::Interrupted && run.denials.is_empty() && run.unanswered.is_empty() {
+        run.end = AgentEnd::Interrupted;
+    }
+    run.duration_ms = turn.result.as_ref().and_then(|result| result.duration_ms).unwrap_or(0);
+    run.log = Some(path.to_owned());
+    let stderr = path.with_extension("stderr");
+    run.stderr_log = stderr.is_file().then_some(stderr);
+    Ok(Some(run))
+}
+
+/// All that the stream itself says about a session.
+pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> AgentRun {
+    let told = summary.summary(view);
+    let is_empty = !view.turns.is_empty() && view.turns.iter().all(|turn| turn.state == TurnState::Empty);
+    let result = view
+        .turns
+        .iter()
+        .rev()
+        .filter(|turn| turn.state != TurnState::Empty)
+        .find_map(|turn| turn.result.as_ref());
+    let models: Vec<ModelUse> = view
+        .cost
+        .models
+        .iter()
+        .map(|model| ModelUse {
+            model: model.model.clone(),
+            tokens: model.input_tokens
+                + model.output_tokens
+                + model.cache_read_tokens
+                + model.cache_creation_tokens,
+            usd: model.usd,
+        })
+        .collect();
+    let main_loop = told.usage.map_or(0, |usage| {
+        usage.input_tokens
+            + usage.output_tokens
+            + usage.cache_read_input_tokens
+            + usage.cache_creation_input_tokens
+    });
+    let mut run = AgentRun {
+        session_id: told.session_id.as_ref().map(ToString::to_string),
+        forked: told.session_forked,
+        model: told.model,
+        version: told.version,
+        text: told.final_text.unwrap_or_default(),
+        degraded: told.degraded,
+        subtype: told.subtype,
+        is_error: told.is_error,
+        errors: result.map(|result| result.errors.clone()).unwrap_or_default(),
+        api_error_status: result.and_then(|result| result.api_error_status),
+        is_empty,
+        turns: told.num_turns,
+        cost_usd: told.cost_usd,
+        tokens: if models.is_empty() { main_loop } else { models.iter().map(|model| model.tokens).sum() },
+        models,
+        tools: summary.tools(),
+        rate_limit: view.rate_limit.as_ref().map(|limit| LimitInfo {
+            rejected: limit.status == "rejected",
+            resets_at: limit.resets_at,
+            limit: limit.limit.clone(),
+            utilization: limit.utilization,
+        }),
+        malformed_lines: told.malformed_lines,
+        ..AgentRun::default()
+    };
+    for denial in told.permission_denials {
+        if denial.tool_name == "AskUserQuestion" {
+            let question =
+                denial.tool_input.get("questions").and_then(|all| all.get(0)?.get("question")?.as_str());
+            run.unanswered.push(question.unwrap_or("a question").to_owned());
+        } else if rules.forbids(&denial.tool_name, &denial.tool_input).is_none() {
+            run.denials.push(DeniedTool::new(&denial.tool_name, denial.tool_input));
+        }
+    }
+    run
+}

@@ -1,0 +1,283 @@
+//! The agent as a session with the CLI.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use weir_session::{Conversation, Observer, Sent, Session, SessionError, SessionOptions, TurnEnd};
+use weir_transcript::{Change, EntryBody, Status, SummaryBuilder, TurnState, View};
+use weir_wire::SessionId;
+
+use super::desk::{DeskHandler, Noticed};
+use super::hooks::{self, Rules};
+use super::log::describe;
+use super::run::{AgentEnd, AgentRun};
+use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
+
+/// How long an interrupted turn may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long what runs in the background may take after the answer.
+const BACKGROUND: Duration = Duration::from_secs(60);
+
+/// How exactly time is measured in which nobody is waited for.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Gives the options that no task decides: the program, its environment, logs, the folder of locks.
+pub type SessionFactory = Arc<dyn Fn(&AgentRequest) -> SessionOptions + Send + Sync>;
+
+/// Works on a task in a session of `weir-session`.
+#[derive(Clone)]
+pub struct SessionAgent {
+    factory: SessionFactory,
+}
+
+impl SessionAgent {
+    /// An agent whose sessions begin with these options.
+    pub fn new(factory: SessionFactory) -> Self {
+        Self { factory }
+    }
+
+    /// All options of a session.
+    fn options(&self, request: &AgentRequest) -> SessionOptions {
+        let mut options = (self.factory)(request);
+        let id = SessionId::new(request.session_id.clone());
+        options.conversation =
+            if request.resume { Conversation::Resume(id) } else { Conversation::Named(id) };
+        options.cwd = Some(request.cwd.clone());
+        let mode = &request.settings;
+        options.model.clone_from(&mode.model);
+        options.system_prompt.clone_from(&mode.system_prompt);
+        options.append_system_prompt = Some(match &mode.append_system_prompt {
+            Some(more) => format!("{}\n\n{more}", crate::prompt::RULES),
+            None => crate::prompt::RULES.to_owned(),
+        });
+        options.allowed_tools.clone_from(&mode.allowed_tools);
+        options.disallowed_tools.clone_from(&mode.disallowed_tools);
+        options.permission_mode.clone_from(&mode.permission_mode);
+        options.max_turns = request.max_turns;
+        options.max_cost_usd = Some(request.max_cost_usd);
+        options.limits.background = Some(BACKGROUND);
+        options.extra_args.extend(mode.extra_args.iter().map(Into::into));
+        if request.skip_permissions {
+            options.extra_args.push("--dangerously-skip-permissions".into());
+        }
+        options.hooks.push(hooks::registration());
+        options
+    }
+
+    async fn work(&self, request: AgentRequest, around: Surroundings) -> AgentRun {
+        let started = Instant::now();
+        let mut options = self.options(&request);
+        let rules = Rules { cwd: request.cwd.clone(), protected: request.protected.clone() };
+        let noticed = Arc::new(Mutex::new(Noticed::default()));
+        let waiting = Arc::clone(&around.desk.waiting);
+        let handler = DeskHandler { desk: around.desk, rules: rules.clone(), noticed: Arc::clone(&noticed) };
+        options.handler = Some(Arc::new(handler));
+        let summary = Arc::new(Mutex::new(SummaryBuilder::new()));
+        options.observer =
+            Some(Box::new(Watcher { summary: Arc::clone(&summary), activity: around.activity }));
+        let session = Session::new(options);
+        let mut stopped = Stopped { hurry: around.hurry, waiting, timeout: request.timeout };
+        let (answer, why) = answer(&session, request.prompt, &mut stopped).await;
+        let view = session.view().await.unwrap_or_default();
+        let logs = session.facts().await.ok().and_then(|facts| facts.logs);
+        session.stop().await;
+        let mut run = describe(&view, &summary.lock().unwrap_or_else(PoisonError::into_inner), &rules);
+        {
+            let mut noticed = noticed.lock().unwrap_or_else(PoisonError::into_inner);
+            // What we denied ourselves comes with better rules than what the result lists.
+            if !noticed.denials.is_empty() {
+                run.denials = std::mem::take(&mut noticed.denials);
+            }
+            if !noticed.unanswered.is_empty() {
+                run.unanswered = std::mem::take(&mut noticed.unanswered);
+            }
+        }
+        run.end = end(&answer, why, request.timeout);
+        if let Err(SessionError::Died { text: Some(text), .. }) = &answer
+            && run.text.is_empty()
+        {
+            run.text.clone_from(text);
+            run.degraded = true;
+        }
+        run.forked |= run.session_id.as_ref().is_some_and(|id| *id != request.session_id);
+        run.session_id.get_or_insert(request.session_id);
+        run.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        run.log = logs.as_ref().map(|logs| logs.output.clone());
+        run.stderr_log = logs.map(|logs| logs.stderr);
+        run
+    }
+}
+
+impl Agent for SessionAgent {
+    fn run(&self, request: AgentRequest, surroundings: Surroundings) -> Running<'_> {
+        Box::pin(self.work(request, surroundings))
+    }
+}
+
+type Answer = Result<Arc<TurnEnd>, SessionError>;
+
+/// Why a session has to end before its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// Somebody wants it.
+    Wanted,
+    /// It takes too long.
+    TooLong,
+}
+
+/// What can make a session end before its answer.
+struct Stopped {
+    hurry: watch::Receiver<Hurry>,
+    waiting: Arc<AtomicUsize>,
+    timeout: Duration,
+}
+
+impl Stopped {
+    /// Waits until the session has to end.
+    async fn reason(&mut self) -> Why {
+        tokio::select! {
+            () = wanted(&mut self.hurry, Hurry::Interrupt) => Why::Wanted,
+            () = worked(self.timeout, &self.waiting) => Why::TooLong,
+        }
+    }
+}
+
+/// Waits until so much time has passed in which nobody was waited for.
+async fn worked(limit: Duration, waiting: &AtomicUsize) {
+    let mut left = limit;
+    while !left.is_zero() {
+        let step = left.min(LOOK);
+        tokio::time::sleep(step).await;
+        if waiting.load(Ordering::Relaxed) == 0 {
+            left -= step;
+        }
+    }
+}
+
+/// Sends the prompt and waits for the answer. The second value says why it did not come by itself.
+async fn answer(session: &Session, prompt: String, stopped: &mut Stopped) -> (Answer, Option<Why>) {
+    let mut sent = tokio::select! {
+        sent = session.send(prompt) => match sent {
+            Ok(sent) => sent,
+            Err(error) => return (Err(error), None),
+        },
+        why = stopped.reason() => return (Err(SessionError::Stopped), Some(why)),
+    };
+    let why = tokio::select! {
+        answer = sent.answer() => {
+            if answer.is_ok() {
+                // What runs in the background would be lost with the process.
+                tokio::select! {
+                    _ = tokio::time::timeout(BACKGROUND, session.settled()) => {}
+                    _ = stopped.reason() => {}
+                }
+            }
+            return (answer, None);
+        }
+        why = stopped.reason() => why,
+    };
+    (interrupt(session, &mut sent, stopped.hurry.clone()).await, Some(why))
+}
+
+async fn interrupt(session: &Session, sent: &mut Sent, mut hurry: watch::Receiver<Hurry>) -> Answer {
+    let ended = async {
+        // What comes of it shows in the answer.
+        let _ = session.interrupt().await;
+        sent.answer().await
+    };
+    tokio::select! {
+        answer = ended => answer,
+        () = wanted(&mut hurry, Hurry::Now) => Err(SessionError::Stopped),
+        () = tokio::time::sleep(PATIENCE) => Err(SessionError::Stopped),
+    }
+}
+
+/// Waits until there is so much of a hurry.
+async fn wanted(hurry: &mut watch::Receiver<Hurry>, least: Hurry) {
+    if hurry.wait_for(|hurry| *hurry >= least).await.is_err() {
+        // Nobody is left who could be in a hurry.
+        std::future::pending::<()>().await;
+    }
+}
+
+fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
+    let was_cut = match answer {
+        Ok(turn) => turn.turn.state == TurnState::Interrupted,
+        Err(_) => true,
+    };
+    match why.filter(|_| was_cut) {
+        Some(Why::Wanted) => return AgentEnd::Interrupted,
+        Some(Why::TooLong) => {
+            let why = format!("the session took longer than {} (task_limits.wall_time)", words(timeout));
+            return AgentEnd::TimedOut { why };
+        }
+        None => {}
+    }
+    match answer {
+        Ok(turn) if turn.turn.result.is_none() => AgentEnd::NoResult,
+        Ok(_) => AgentEnd::Answered,
+        Err(SessionError::Stopped | SessionError::Cancelled) => AgentEnd::Interrupted,
+        Err(SessionError::Died { exit, .. }) if exit.is_success() => AgentEnd::NoResult,
+        Err(error @ SessionError::NotStarted(_)) => AgentEnd::NotStarted { why: with_causes(error) },
+        Err(error @ SessionError::TimedOut { .. }) => AgentEnd::TimedOut { why: error.to_string() },
+        Err(error @ SessionError::BudgetExhausted { .. }) => AgentEnd::Budget { why: error.to_string() },
+        Err(error) => AgentEnd::Crashed { why: error.to_string() },
+    }
+}
+
+fn words(time: Duration) -> String {
+    crate::time::words(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn with_causes(error: &SessionError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Gathers what the run came to, and tells what goes on.
+struct Watcher {
+    summary: Arc<Mutex<SummaryBuilder>>,
+    activity: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Observer for Watcher {
+    fn change(&mut self, view: &View, change: &Change<'_>) {
+        self.summary.lock().unwrap_or_else(PoisonError::into_inner).observe(view, change);
+        let id = match change {
+            Change::EntryAdded(entry) | Change::EntryReplaced(entry) => match &entry.body {
+                EntryBody::Tool(_) => entry.id,
+                EntryBody::Thinking(_) => return (self.activity)("thinking"),
+                EntryBody::Text(_) if entry.parent.is_none() => return (self.activity)("writing"),
+                _ => return,
+            },
+            Change::ToolState { entry, .. } => *entry,
+            Change::Status { status } => {
+                return match status {
+                    Status::Running => (self.activity)("waiting for the model"),
+                    Status::Compacting => (self.activity)("summarising the conversation"),
+                    Status::WaitingForPerson => (self.activity)("waiting for a person"),
+                    Status::Background => (self.activity)("waiting for background tasks"),
+                    _ => {}
+                };
+            }
+            _ => return,
+        };
+        if let Some((_, tool)) = view.tool(id)
+            && !tool.state.is_settled()
+            && !tool.name.is_empty()
+        {
+            (self.activity)(format!("{} {}", tool.name, tool.title).trim_end());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What is wrong with a configuration although it can be read.
+
+use serde::Serialize;
+
+use super::{Config, Mode};
+use crate::allowlist;
+
+/// Something that was noticed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// Where: the key.
+    pub place: String,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// It will most likely not do what was meant.
+    Warning,
+    /// Nothing is run with it.
+    Error,
+}
+
+/// Looks for what is wrong. Nothing is spent on a configuration with errors.
+pub fn check(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |level, place: &str, message: String| {
+        findings.push(Finding { level, place: format!("loop.{place}"), message });
+    };
+    limits(config, &mut add);
+    gates(config, &mut add);
+    if config.parallel == 0 || config.parallel > 32 {
+        add(Level::Error, "parallel", "from 1 to 32 tasks can be worked on at a time".to_owned());
+    }
+    if config.prompt.max_bytes < 4096 {
+        add(Level::Error, "prompt.max_bytes", "a prompt needs at least 4096 bytes".to_owned());
+    }
+    let is_url = |url: &String| url.starts_with("https://") || url.starts_with("http://");
+    if config.notify.webhook.as_ref().is_some_and(|url| !is_url(url)) {
+        add(Level::Error, "notify.webhook", "a webhook begins with https:// or http://".to_owned());
+    }
+    tools("coder", &config.coder, &mut add);
+    tools("planner", &config.planner, &mut add);
+    findings
+}
+
+fn limits(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
+    let (run, task) = (&config.limits, &config.task_limits);
+    for (place, value) in [("limits.cost_usd", run.cost_usd), ("task_limits.cost_usd", task.cost_usd)] {
+        if !(value.is_finite() && value > 0.0) {
+            add(Level::Error, place, "there is no unbounded mode: give an amount above zero".to_owned());
+        }
+    }
+    let counts = [
+        ("limits.iterations", u64::from(run.iterations)),
+        ("limits.tokens", run.tokens),
+        ("task_limits.attempts", u64::from(task.attempts)),
+        ("task_limits.tokens", task.tokens),
+        ("task_limits.same_failure", u64::from(task.same_failure)),
+    ];
+    for (place, _) in counts.into_iter().filter(|(_, value)| *value == 0) {
+        add(Level::Error, place, "there is no unbounded mode: give a number above zero".to_owned());
+    }
+    if !(run.plan_utilization > 0.0 && run.plan_utilization <= 1.0) {
+        add(Level::Error, "limits.plan_utilization", "a part of the window, above 0 and up to 1".to_owned());
+    }
+    if task.cost_usd > run.cost_usd {
+        let message = "a task may cost more than the whole run; the run's limit holds".to_owned();
+        add(Level::Warning, "task_limits.cost_usd", message);
+    }
+}
+
+fn gates(config: &Config, add: &mut impl FnMut(Level, &str, String)) {
+    if config.gates.is_empty() {
+        let message =
+            "there are no gates: nothing checks the work. `weir loop init` proposes some".to_owned();
+        add(Level::Warning, "gates", message);
+    }
+    for (place, gate) in config.gates.iter().enumerate() {
+        let place = format!("gates[{place}]");
+        match gate.command.as_slice() {
+            [] => add(Level::Error, &place, "a gate needs a command: [\"program\", \"argument\"]".to_owned()),
+            [only] if only.contains(' ') => {
+                let words: Vec<String> = only.split_whitespace().map(|word| format!("{word:?}")).collect();
+                let message = format!("there is no shell: write command = [{}]", words.join(", "));
+                add(Level::Error, &place, message);
+            }
+            words if words.iter().any(|word| matches!(word.as_str(), "&&" | "||" | "|" | ";" | ">")) => {
+                let message = "there is no shell: put what needs one into a script and run that".to_owned();
+                add(Level::Error, &place, message);
+            }
+            _ => {}
+        }
+        if config.gates.iter().filter(|other| other.name == gate.name).count() > 1 {
+            add(Level::Error, &place, format!("there are two gates of the name {:?}", gate.name));
+        }
+    }
+}
+
+fn tools(name: &str, mode: &Mode, add: &mut impl FnMut(Level, &str, String)) {
+    for finding in allowlist::lint(&mode.allowed_tools, &mode.disallowed_tools) {
+        add(finding.level, &format!("{name}.allowed_tools"), finding.message);
+    }
+    let flags = ["--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"];
+    let smuggled =
+        mode.extra_args.iter().find(|argument| flags.iter().any(|flag| argument.starts_with(flag)));
+    if let Some(flag) = smuggled {
+        let message = format!("{flag} has a key or a flag of its own; it is not passed on from here");
+        add(Level::Error, &format!("{name}.extra_args"), message);
+    }
+    if mode.permission_mode.as_deref() == Some("bypassPermissions") {
+        let message = "permissions are skipped only by the flag --dangerously-skip-permissions".to_owned();
+        add(Level::Error, &format!("{name}.permission_mode"), message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+
+    fn errors(text: &str) -> Vec<String> {
+        let findings = check(&parse(text).unwrap());
+        findings.into_iter().filter(|f| f.level == Level::Error).map(|f| f.place).collect()
+    }
+
+    #[test]
+    fn there_is_no_unbounded_mode() {
+        let text = "[loop.limits]\ncost_usd = inf\niterations = 0\ntokens = 0\nplan_utilization = 2.0\n\
+                    [loop.task_limits]\nattempts = 0\ncost_usd = -1.0";
+        let wanted = [
+            "loop.limits.cost_usd",
+            "loop.task_limits.cost_usd",
+            "loop.limits.iterations",
+            "loop.limits.tokens",
+            "loop.task_limits.attempts",
+            "loop.limits.plan_utilization",
+        ];
+        assert_eq!(errors(text), wanted);
+        assert!(parse("[loop.limits]\nwall_time = \"0s\"").is_err());
+    }
+
+    #[test]
+    fn a_gate_is_not_a_shell_command() {
+        let gate = |command: &str| format!("[[loop.gates]]\nname = \"x\"\ncommand = {command}");
+        assert_eq!(errors(&gate("[\"cargo test\"]")), ["loop.gates[0]"]);
+        assert_eq!(errors(&gate("[\"a\", \"&&\", \"b\"]")), ["loop.gates[0]"]);
+        assert_eq!(errors(&gate("[]")), ["loop.gates[0]"]);
+        assert!(errors(&gate("[\"cargo\", \"test\"]")).is_empty());
+    }
+
+    #[test]
+    fn permissions_are_not_skipped_by_the_back_door() {
+        assert_eq!(
+            errors("[loop.coder]\npermission_mode = \"bypassPermissions\""),
+            ["loop.coder.permission_mode"]
+        );
+        let text = "[loop.coder]\nextra_args = [\"--dangerously-skip-permissions\"]";
+        assert_eq!(errors(text), ["loop.coder.extra_args"]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Finds and reads the file.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Config;
+
+/// The names of the file, in the order in which they are looked for.
+const NAMES: [&str; 2] = ["weir.toml", ".ralph/config.toml"];
+
+/// A configuration and where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigFile {
+    /// What it says.
+    pub config: Config,
+    /// The file, relative to the workspace if it lies there; none for the defaults.
+    pub path: Option<PathBuf>,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("the configuration {} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{} is wrong: {message}\n`weir loop config schema` prints what can be written", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        message: String,
+    },
+}
+
+/// The whole file. Other tables belong to other commands.
+#[derive(Debug, Deserialize)]
+struct File {
+    #[serde(default, rename = "loop")]
+    config: Config,
+}
+
+/// Reads the text of a file.
+pub fn parse(text: &str) -> Result<Config, String> {
+    toml::from_str::<File>(text)
+        .map(|file| file.config)
+        .map_err(|error| error.to_string().trim_end().to_owned())
+}
+
+/// The file of a workspace, if it has one.
+pub fn find(workspace: &Path) -> Option<PathBuf> {
+    NAMES.iter().map(PathBuf::from).find(|name| workspace.join(name).is_file())
+}
+
+/// Reads the configuration of a workspace: the file that was given, or the one that is there, or the defaults.
+pub fn load(workspace: &Path, given: Option<&Path>) -> Result<ConfigFile, ConfigError> {
+    let path = given.map(Path::to_owned).or_else(|| find(workspace));
+    let Some(path) = path else {
+        return Ok(ConfigFile { config: Config::default(), path: None });
+    };
+    let whole = workspace.join(&path);
+    let text = std::fs::read_to_string(&whole)
+        .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
+    let config = parse(&text).map_err(|message| ConfigError::Wrong { path: path.clone(), message })?;
+    let path = whole.strip_prefix(workspace).map(Path::to_owned).unwrap_or(path);
+    Ok(ConfigFile { config, path: Some(path) })
+}
+
+/// The JSON schema of the file, for editors.
+pub fn schema() -> serde_json::Value {
+    #[derive(schemars::JsonSchema)]
+    #[expect(dead_code, reason = "it is only described")]
+    struct File {
+        /// The unattended loop.
+        #[schemars(rename = "loop", default)]
+        config: Config,
+    }
+    schemars::schema_for!(File).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{AlreadyBroken, Time};
+
+    #[test]
+    fn an_empty_file_has_all_limits() {
+        let config = parse("").unwrap();
+        assert_eq!(config, Config::default());
+        assert_eq!(config.limits.iterations, 50);
+        assert_eq!(config.coder.allowed_tools, ["Read", "Edit", "Write", "Bash", "Glob", "Grep"]);
+        assert_eq!(config.planner.allowed_tools, ["Read", "Bash"]);
+    }
+
+    #[test]
+    fn gates_and_limits_are_read() {
+        let text = r#"
+            [serve]
+            something = "else"
+            [loop]
+            already_broken = "accept"
+            [loop.limits]
+            wall_time = "1h30m"
+            [[loop.gates]]
+            name = "test"
+            command = ["cargo", "test"]
+            files = ["tests"]
+        "#;
+        let config = parse(text).unwrap();
+        assert_eq!(config.already_broken, AlreadyBroken::Accept);
+        assert_eq!(config.limits.wall_time, Time::minutes(90));
+        assert_eq!(config.gates[0].timeout, Time::minutes(15));
+        assert_eq!(
+            config.protected_paths(Some(Path::new("weir.toml"))),
+            [Path::new("tests"), Path::new("weir.toml")]
+        );
+    }
+
+    #[test]
+    fn a_gate_of_the_workspace_protects_its_own_program() {
+        let config = parse("[[loop.gates]]\nname = \"x\"\ncommand = [\"./scripts/check.sh\"]").unwrap();
+        assert_eq!(config.protected_paths(None), [Path::new("scripts/check.sh")]);
+    }
+
+    #[test]
+    fn a_word_that_is_not_known_is_an_error_that_names_its_place() {
+        let error = parse("[loop]\niteration = 5").unwrap_err();
+        assert!(error.contains("iteration") && error.contains("line 2"), "{error}");
+        let error = parse("[loop.limits]\nwall_time = 5").unwrap_err();
+        assert!(error.contains("wall_time"), "{error}");
+    }
+
+    #[test]
+    fn the_schema_knows_every_key() {
+        let schema = schema().to_string();
+        for key in ["\"loop\"", "cost_usd", "same_failure", "longest_wait", "already_broken", "webhook"] {
+            assert!(schema.contains(key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The end of an attempt, and of a task.
+
+use super::{Action, Machine};
+use crate::agent::AgentRun;
+use crate::config::OnDenial;
+use crate::event::LoopEvent;
+use crate::outcome::{Failure, GateResult, Inspection, Outcome};
+use crate::state::{Baseline, Receipt, RunEnd, Step, TaskRecord, TaskState};
+use crate::tasks::TaskId;
+
+/// So many tasks in a row that fail in the same way end the run: something else than the tasks is wrong.
+const SAME_FAILURE_IN_TASKS: usize = 3;
+
+impl Machine {
+    pub(super) fn attempt_succeeded(
+        &mut self,
+        now: i64,
+        id: &TaskId,
+        number: u32,
+        run: &AgentRun,
+        work: Inspection,
+        gates: Vec<GateResult>,
+    ) {
+        self.push_attempt(now, id, number, run, None, true);
+        self.learn(id, run);
+        let Some(record) = self.record_mut(id) else { return };
+        record.receipt = Some(receipt(record, run, &work, &gates));
+        record.step = Some(Step::Committing { work, merges: None });
+        let on_branch = self.state.parallel > 1;
+        if !on_branch {
+            // They have just run on what is committed; the commit's name is filled in with it.
+            self.state.baseline = Some(Baseline { commit: String::new(), gates });
+        }
+        self.act(Action::MakeCommit { task: id.clone(), on_branch, merges: None });
+    }
+
+    fn learn(&mut self, id: &TaskId, run: &AgentRun) {
+        if let Some(key) = run.session_id.clone() {
+            self.act(Action::Learn { task: id.clone(), key, text: run.text.clone() });
+        }
+    }
+
+    pub(super) fn commit_made(&mut self, id: &TaskId, commit: String, parent: String) {
+        let Some(Step::Committing { work, merges }) = self.record(id).and_then(|record| record.step.clone())
+        else {
+            return;
+        };
+        if self.state.parallel > 1 && merges.is_none() {
+            // It is on the task's own branch.
+            self.set_step(id, Step::Merging { commit, work });
+            return self.merge_next();
+        }
+        self.set_step(id, Step::Advancing { commit: commit.clone(), parent: parent.clone(), work });
+        self.act(Action::Advance { task: id.clone(), commit, parent });
+    }
+
+    /// Merges in the order of the list, one at a time.
+    pub(super) fn merge_next(&mut self) {
+        let mut found = None;
+        for record in self.active() {
+            match &record.step {
+                Some(Step::Merging { commit, work }) => {
+                    found = Some((record.task.id.clone(), commit.clone(), work.clone()));
+                    break;
+                }
+                // One that is parked does not hold up the others.
+                Some(Step::Restoring { .. }) if self.state.wait.is_some() => {}
+                // Earlier in the list, or being merged: wait for it.
+                _ => return,
+            }
+        }
+        let Some((task, commit, work)) = found else { return };
+        if self.stopping == Some(RunEnd::Interrupted) {
+            return;
+        }
+        self.set_step(&task, Step::Committing { work, merges: Some(commit.clone()) });
+        self.act(Action::MakeCommit { task, on_branch: false, merges: Some(commit) });
+    }
+
+    pub(super) fn not_merged(&mut self, id: &TaskId, why: &str, output: String) {
+        let failure = Failure::new(Outcome::Failed, why, output);
+        self.shelve(id, failure);
+    }
+
+    pub(super) fn advanced(&mut self, now: i64, id: &TaskId) {
+        let Some(Step::Advancing { commit, .. }) = self.record(id).and_then(|record| record.step.clone())
+        else {
+            return;
+        };
+        if let Some(baseline) = self.state.baseline.as_mut().filter(|baseline| baseline.commit.is_empty()) {
+            baseline.commit.clone_from(&commit);
+        }
+        let Some(record) = self.record_mut(id) else { return };
+        record.state = TaskState::Done;
+        record.task.done = true;
+        record.step = None;
+        record.before.clear();
+        if let Some(receipt) = &mut record.receipt {
+            receipt.commit.clone_from(&commit);
+        }
+        let cost_usd = record.receipt.as_ref().and_then(|receipt| receipt.cost_usd);
+        self.tell(LoopEvent::TaskDone { task: id.clone(), commit, cost_usd });
+        self.task_ended(now);
+    }
+
+    /// An attempt did not succeed: try again with what is known now, or give the task up. `tree` is the work, if it was
+    /// looked at.
+    pub(super) fn attempt_failed(
+        &mut self,
+        now: i64,
+        id: &TaskId,
+        number: u32,
+        run: &AgentRun,
+        failure: Failure,
+        tree: Option<&str>,
+    ) {
+        self.push_attempt(now, id, number, run, Some(failure.clone()), true);
+        self.learn(id, run);
+        let limits = self.state.task_limits.clone();
+        let Some(record) = self.record(id) else { return };
+        let same = record.attempts.iter().filter(|attempt| attempt.counted);
+        let same = same
+            .filter(|attempt| attempt.failure.as_ref().is_some_and(|f| f.fingerprint == failure.fingerprint));
+        let is_stuck = same.count() >= limits.same_failure as usize;
+        let over = over_task_limits(record, &limits);
+        // Only the loop's own checks are worth another try; what the model did by itself is not repeated.
+        let tree = tree.filter(|_| failure.outcome == Outcome::Failed);
+        if let (Some(tree), false, None) = (tree, is_stuck || record.counted() >= limits.attempts, &over) {
+            // What was judged is judged; now the limits.
+            if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
+                self.stop(RunEnd::Limit { limit });
+            }
+            if self.stopping.is_some() {
+                // The next start goes on with the next attempt, on the work of this one.
+                self.set_step(
+                    id,
+                    Step::Restoring { number: number + 1, tree: tree.to_owned(), retried: false },
+                );
+                return self.finish_if_idle(now);
+            }
+            return self.begin_session(id, number + 1, tree.to_owned(), false, false);
+        }
+        let failure = over.map_or(failure, |why| Failure::new(Outcome::Budget, why, ""));
+        self.shelve(id, failure);
+    }
+
+    fn shelve(&mut self, id: &TaskId, failure: Failure) {
+        let failure = Box::new(failure);
+        self.set_step(id, Step::Shelving { failure: failure.clone(), branch: None });
+        self.act(Action::Shelve { task: id.clone(), failure });
+    }
+
+    pub(super) fn shelved(&mut self, now: i64, id: &TaskId, kept: Option<String>) {
+        let Some(Step::Shelving { failure, .. }) = self.record(id).and_then(|record| record.step.clone())
+        else {
+            return;
+        };
+        let Some(record) = self.record_mut(id) else { return };
+        record.state = TaskState::Failed;
+        record.step = None;
+        record.receipt = None;
+        record.kept.clone_from(&kept);
+        record.failure = Some((*failure).clone());
+        let event = LoopEvent::TaskFailed {
+            task: id.clone(),
+            outcome: failure.outcome,
+            reason: failure.reason.clone(),
+            kept,
+        };
+        self.tell(event);
+        if failure.outcome == Outcome::Denied && self.config.permissions.on_denial == OnDenial::Halt {
+            self.stop(RunEnd::Denied { task: id.clone() });
+        }
+        if self.is_same_everywhere(&failure.fingerprint) {
+            self.stop(RunEnd::SameFailure { reason: failure.reason.clone() });
+        }
+        self.task_ended(now);
+    }
+
+    /// Whether the last tasks all failed in this way.
+    fn is_same_everywhere(&self, fingerprint: &str) -> bool {
+        let mut ended: Vec<&TaskRecord> = self
+            .state
+            .tasks
+            .iter()
+            .filter(|record| !record.attempts.is_empty() && record.step.is_none())
+            .collect();
+        ended.sort_by_key(|record| record.attempts.last().map_or(0, |attempt| attempt.ended_at));
+        let last = ended.iter().rev().take(SAME_FAILURE_IN_TASKS);
+        let is_same = |record: &&&TaskRecord| {
+            record.state == TaskState::Failed
+                && record.failure.as_ref().is_some_and(|f| f.fingerprint == fingerprint)
+        };
+        last.filter(is_same).count() >= SAME_FAILURE_IN_TASKS
+    }
+
+    fn task_ended(&mut self, now: i64) {
+        self.ended_now += 1;
+        self.merge_next();
+        if self.stopping.is_some() {
+            return self.finish_if_idle(now);
+        }
+        self.want_list();
+    }
+}
+
+fn over_task_limits(record: &TaskRecord, limits: &crate::config::TaskLimits) -> Option<String> {
+    let (cost, tokens) = (record.cost_usd(), record.tokens());
+    if cost >= limits.cost_usd {
+        return Some(format!(
+            "the task has cost ${cost:.4} of ${:.2} (task_limits.cost_usd)",
+            limits.cost_usd
+        ));
+    }
+    (tokens >= limits.tokens)
+        .then(|| format!("the task has used {tokens} of {} tokens (task_limits.tokens)", limits.tokens))
+}
+
+fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[GateResult]) -> Receipt {
+    let known = record.attempts.iter().any(|attempt| attempt.cost_usd.is_some());
+    let mut models: Vec<String> =
+        record.attempts.iter().flat_map(|attempt| &attempt.models).map(|model| model.model.clone()).collect();
+    models.sort();
+    models.dedup();
+    Receipt {
+        commit: String::new(),
+        cost_usd: known.then(|| record.cost_usd()),
+        tokens: record.tokens(),
+        duration_ms: record.took_ms(),
+        turns: run.turns,
+        attempts: record.counted(),
+        models,
+        session_id: run.session_id.clone(),
+        log: run.log.clone(),
+        gates: gates.iter().map(|gate| (gate.name.clone(), gate.took_ms)).collect(),
+        diff: (work.files, work.added, work.removed),
+    }
+}

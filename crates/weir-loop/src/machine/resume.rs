@@ -1,0 +1,128 @@
+//! Goes on with what was being done when the program was stopped or killed.
+
+use super::{Action, Machine};
+use crate::agent::{AgentEnd, AgentRun};
+use crate::event::LoopEvent;
+use crate::outcome::{Failure, Outcome};
+use crate::state::Step;
+use crate::tasks::TaskId;
+
+impl Machine {
+    /// Does the step of a task again. Each is recognised as done, or done from the same beginning.
+    pub(super) fn resume(&mut self, id: &TaskId) {
+        let Some(record) = self.record(id) else { return };
+        let task = id.clone();
+        let base = record.base.clone().unwrap_or_default();
+        let action = match record.step.clone() {
+            None | Some(Step::Preparing) => Action::Prepare(task),
+            Some(Step::GatesBefore { .. } | Step::GatesAfter { .. }) => Action::RunGates(task),
+            Some(Step::Agent { session_id, .. }) => Action::Recover { task, session_id },
+            Some(Step::Restoring { .. }) => return self.put_back(id),
+            Some(Step::Inspecting { .. }) => Action::Inspect { task, base },
+            Some(Step::Merging { .. }) => return,
+            Some(Step::Committing { merges, .. }) => {
+                Action::MakeCommit { on_branch: self.state.parallel > 1 && merges.is_none(), task, merges }
+            }
+            Some(Step::Advancing { commit, parent, .. }) => Action::Advance { task, commit, parent },
+            Some(Step::Shelving { failure, .. }) => Action::Shelve { task, failure },
+        };
+        self.act(action);
+    }
+
+    /// Puts a workspace back, unless a wait is not over.
+    pub(super) fn put_back(&mut self, id: &TaskId) {
+        if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
+            self.stop(crate::state::RunEnd::Limit { limit });
+        }
+        let is_waiting = self.state.wait.is_some() || self.stopping.is_some();
+        if let Some(Step::Restoring { tree, .. }) = self.record(id).and_then(|record| record.step.clone())
+            && !is_waiting
+        {
+            self.act(Action::Restore { task: id.clone(), tree });
+        }
+    }
+
+    /// The log of the session was read. If it came to its end, the work is there and is judged; nothing is done twice.
+    pub(super) fn recovered(&mut self, now: i64, id: &TaskId, run: Option<Box<AgentRun>>) {
+        match run {
+            Some(run) => self.agent_ended(now, id, run),
+            None => {
+                let Some(Step::Agent { session_id, .. }) =
+                    self.record(id).and_then(|record| record.step.clone())
+                else {
+                    return;
+                };
+                // What it spent until then is not known.
+                let run = AgentRun {
+                    end: AgentEnd::Interrupted,
+                    session_id: Some(session_id),
+                    ..AgentRun::default()
+                };
+                self.agent_ended(now, id, Box::new(run));
+            }
+        }
+    }
+
+    /// A session was cut off: it counts for nothing, and the task begins again from where it was.
+    pub(super) fn cut_off(&mut self, now: i64, id: &TaskId, run: &AgentRun, failure: Failure) {
+        let Some(Step::Agent { number, tree, retried, .. }) =
+            self.record(id).and_then(|record| record.step.clone())
+        else {
+            return;
+        };
+        let outcome = failure.outcome;
+        let reason = failure.reason.clone();
+        self.push_attempt(now, id, number, run, Some(failure), false);
+        self.set_step(id, Step::Restoring { number, tree, retried });
+        if outcome == Outcome::RateLimited {
+            self.wait_for_limit(now, run, reason);
+        }
+        let is_interrupted = self.stopping.is_some();
+        if self.state.wait.is_none() && !is_interrupted {
+            self.put_back(id);
+        }
+        self.schedule(now);
+    }
+
+    fn wait_for_limit(&mut self, now: i64, run: &AgentRun, reason: String) {
+        let resets_at =
+            run.rate_limit.as_ref().filter(|limit| limit.rejected).and_then(|limit| limit.resets_at);
+        let until = match resets_at {
+            Some(seconds) => i64::try_from(seconds).unwrap_or(i64::MAX / 1000).saturating_mul(1000),
+            None => {
+                now.saturating_add(super::schedule::millis(self.config.rate_limit.unknown_wait.as_millis()))
+            }
+        };
+        self.wait(now, until, reason);
+    }
+
+    /// The workspace is as it was before the session that was cut off.
+    pub(super) fn restored(&mut self, id: &TaskId) {
+        let Some(Step::Restoring { number, tree, retried }) =
+            self.record(id).and_then(|record| record.step.clone())
+        else {
+            return;
+        };
+        self.begin_session(id, number, tree, retried, true);
+    }
+
+    pub(super) fn asked(&mut self, question: crate::state::OpenQuestion) {
+        let event = LoopEvent::Asked {
+            id: question.id.clone(),
+            task: question.task.clone(),
+            asked: question.asked.clone(),
+        };
+        self.state.questions.push(question);
+        self.tell(event);
+    }
+
+    pub(super) fn ask_ended(&mut self, id: &str, by: Option<String>, answers: Vec<(String, String)>) {
+        let Some(place) = self.state.questions.iter().position(|question| question.id == id) else { return };
+        let question = self.state.questions.remove(place);
+        // The same question is not asked a second time, if the session has to begin again.
+        if let Some(record) = self.record_mut(&question.task) {
+            record.answers.extend(answers);
+        }
+        self.tell(LoopEvent::AskEnded { id: question.id, by });
+    }
+}

@@ -1,0 +1,236 @@
+//! What is done next: which task, or a wait, or the end.
+
+use super::{Action, Machine};
+use crate::event::LoopEvent;
+use crate::state::{RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
+use crate::tasks::{Readiness, Task, TaskId, readiness};
+
+impl Machine {
+    pub(super) fn start(&mut self, now: i64) {
+        let resumed = self.state.tasks.iter().any(|task| task.step.is_some() || !task.attempts.is_empty());
+        self.state.status = RunStatus::Running;
+        self.state.questions.clear();
+        self.state.limits = self.config.limits.clone();
+        self.state.task_limits = self.config.task_limits.clone();
+        if self.active().next().is_none() {
+            self.state.parallel = self.config.parallel;
+        }
+        self.last_seen = Some(now);
+        let event = LoopEvent::RunStarted {
+            run_id: self.state.run_id.clone(),
+            resumed,
+            tasks: self.state.tasks.len(),
+            done: self.state.count(TaskState::Done),
+            limits: self.state.limits.clone(),
+            task_limits: self.state.task_limits.clone(),
+            budget: self.state.budget(),
+        };
+        self.tell(event);
+        if let Some(Wait { until, reason, .. }) = self.state.wait.clone() {
+            self.tell(LoopEvent::Waiting { until, reason });
+        }
+        let ids: Vec<TaskId> = self.active().map(|record| record.task.id.clone()).collect();
+        for id in ids {
+            self.resume(&id);
+        }
+        self.want_list();
+        self.tick(now);
+    }
+
+    /// The list may have been changed by a person meanwhile.
+    pub(super) fn want_list(&mut self) {
+        if !std::mem::replace(&mut self.list_wanted, true) {
+            self.act(Action::ReadTasks);
+        }
+    }
+
+    pub(super) fn tasks_read(&mut self, now: i64, tasks: Vec<Task>) {
+        self.list_wanted = false;
+        let mut old: Vec<TaskRecord> = std::mem::take(&mut self.state.tasks);
+        let mut records = Vec::with_capacity(tasks.len());
+        // Usually nothing has changed, and each is found at the front.
+        for task in tasks {
+            let place = old.iter().position(|record| record.task.id == task.id);
+            let mut record = match place {
+                Some(place) => old.remove(place),
+                None => TaskRecord::new(task.clone()),
+            };
+            match record.state {
+                // A person has checked its box, or taken the check away.
+                TaskState::Pending if task.done => record.state = TaskState::Done,
+                TaskState::Done if !task.done && record.receipt.is_none() => {
+                    record.state = TaskState::Pending;
+                }
+                _ => {}
+            }
+            record.task = task;
+            records.push(record);
+        }
+        // What a person has taken out of the list stays if something was spent on it, or is being done.
+        let is_kept = |record: &TaskRecord| !record.attempts.is_empty() || record.step.is_some();
+        records.extend(old.into_iter().filter(is_kept));
+        self.state.tasks = records;
+        self.schedule(now);
+    }
+
+    pub(super) fn tick(&mut self, now: i64) {
+        if let Some(wait) = &self.state.wait {
+            if self.stopping.is_some() {
+                return self.finish_if_idle(now);
+            }
+            if now < wait.until {
+                let until = wait.until;
+                return self.act(Action::WakeAt(until));
+            }
+            self.state.wait = None;
+            self.tell(LoopEvent::WaitEnded);
+            let waiting: Vec<TaskId> = self.active().map(|record| record.task.id.clone()).collect();
+            for id in waiting {
+                self.put_back(&id);
+            }
+            self.want_list();
+        }
+    }
+
+    /// Begins what can begin.
+    pub(super) fn schedule(&mut self, now: i64) {
+        self.merge_next();
+        while self.stopping.is_none()
+            && self.state.wait.is_none()
+            && self.active().count() < self.state.parallel
+        {
+            if self.is_enough() {
+                self.stop(RunEnd::Enough);
+                break;
+            }
+            let Some(id) = self.next_ready() else { break };
+            if let Some(limit) = self.state.budget().limit_for_next(&self.state.limits) {
+                self.stop(RunEnd::Limit { limit });
+                break;
+            }
+            if self.wait_for_plan(now) {
+                break;
+            }
+            self.begin(&id);
+        }
+        self.finish_if_idle(now);
+    }
+
+    /// What was asked for on the command line.
+    fn is_enough(&self) -> bool {
+        let is_over = |id: &TaskId| {
+            self.record(id).is_some_and(|record| {
+                matches!(record.state, TaskState::Done | TaskState::Failed | TaskState::Skipped)
+            })
+        };
+        (self.wanted.once && (self.ended_now > 0 || self.active().next().is_some()))
+            || self.wanted.until.as_ref().is_some_and(is_over)
+    }
+
+    fn next_ready(&self) -> Option<TaskId> {
+        let pending = self.state.tasks.iter().filter(|record| record.state == TaskState::Pending);
+        let mut ready = pending.filter(|record| self.readiness(record) == Readiness::Ready);
+        ready.next().map(|record| record.task.id.clone())
+    }
+
+    /// Whether a task may begin.
+    pub fn readiness(&self, record: &TaskRecord) -> Readiness {
+        readiness(&record.task.needs, |need| match self.record(need).map(|record| record.state) {
+            Some(TaskState::Done) => Some(true),
+            Some(TaskState::Pending | TaskState::Active) => Some(false),
+            Some(TaskState::Failed | TaskState::Skipped) | None => None,
+        })
+    }
+
+    fn begin(&mut self, id: &TaskId) {
+        let Some(record) = self.record_mut(id) else { return };
+        record.state = TaskState::Active;
+        record.step = Some(Step::Preparing);
+        let title = record.task.title.clone();
+        self.tell(LoopEvent::TaskStarted { task: id.clone(), title });
+        self.act(Action::Prepare(id.clone()));
+    }
+
+    /// Where the stream tells how much of the account's window is used, not all of it is.
+    fn wait_for_plan(&mut self, now: i64) -> bool {
+        let Some(plan) = &self.state.plan else { return false };
+        let used = plan.utilization.unwrap_or(0.0);
+        let resets_at =
+            plan.resets_at.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX / 1000) * 1000);
+        let Some(until) =
+            resets_at.filter(|until| *until > now && used >= self.state.limits.plan_utilization)
+        else {
+            return false;
+        };
+        let reason =
+            format!("{:.0} % of the account's window is used (limits.plan_utilization)", used * 100.0);
+        self.wait(now, until, reason);
+        true
+    }
+
+    /// Waits until a time plus a margin, or ends the run if that is too long.
+    pub(super) fn wait(&mut self, now: i64, until: i64, reason: String) {
+        let policy = &self.config.rate_limit;
+        let until = until.max(now).saturating_add(millis(policy.margin.as_millis()));
+        if until - now > millis(policy.longest_wait.as_millis()) {
+            return self.stop(RunEnd::WaitTooLong { until });
+        }
+        // One that is announced already is not made shorter.
+        let until = self.state.wait.as_ref().map_or(until, |wait| wait.until.max(until));
+        self.state.wait = Some(Wait { until, since: now, reason: reason.clone() });
+        self.tell(LoopEvent::Waiting { until, reason });
+        self.act(Action::WakeAt(until));
+    }
+
+    /// Ends the run if nothing is being done and nothing can be.
+    pub(super) fn finish_if_idle(&mut self, now: i64) {
+        let is_waiting = self.state.wait.is_some();
+        // A task that waits for the end of a wait is not being worked on.
+        let at_work = self.active().any(|record| !(self.is_parked(record)));
+        if at_work || self.finished {
+            return;
+        }
+        if let Some(end) = self.stopping.clone() {
+            return self.finish(now, end);
+        }
+        if is_waiting || self.list_wanted || self.active().next().is_some() {
+            return;
+        }
+        let all_done = self.state.tasks.iter().all(|record| record.state == TaskState::Done);
+        self.finish(now, if all_done { RunEnd::Completed } else { RunEnd::Unfinished });
+    }
+
+    /// Whether nothing is done about an active task until a wait is over, or the program is started again.
+    fn is_parked(&self, record: &TaskRecord) -> bool {
+        match record.step {
+            Some(Step::Restoring { .. }) => self.state.wait.is_some() || self.stopping.is_some(),
+            // Somebody who wants it to end does not wait for gates; they run again with the next start.
+            Some(
+                Step::Preparing | Step::GatesBefore { .. } | Step::GatesAfter { .. } | Step::Merging { .. },
+            ) => self.stopping == Some(RunEnd::Interrupted),
+            _ => false,
+        }
+    }
+
+    pub(super) fn skip(&mut self, now: i64, id: &TaskId) {
+        let Some(record) = self.record_mut(id) else { return };
+        if matches!(record.state, TaskState::Pending | TaskState::Failed) {
+            record.state = TaskState::Skipped;
+        }
+        self.schedule(now);
+    }
+
+    pub(super) fn retry(&mut self, now: i64, id: &TaskId) {
+        let Some(record) = self.record_mut(id) else { return };
+        if matches!(record.state, TaskState::Failed | TaskState::Skipped) {
+            record.state = TaskState::Pending;
+            record.failure = None;
+            record.step = None;
+        }
+        self.schedule(now);
+    }
+}
+
+pub(super) fn millis(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX / 4)
+}

@@ -1,0 +1,198 @@
+//! The steps of one task, in order.
+
+use super::{Action, AgentOrder, Machine};
+use crate::agent::{AgentEnd, AgentRun};
+use crate::event::LoopEvent;
+use crate::judge::{judge_gates, judge_run, judge_work};
+use crate::outcome::{Failure, GateResult, Inspection, Outcome};
+use crate::state::{Attempt, Baseline, RunEnd, Step};
+use crate::tasks::TaskId;
+
+impl Machine {
+    pub(super) fn set_step(&mut self, id: &TaskId, step: Step) {
+        if let Some(record) = self.record_mut(id) {
+            record.step = Some(step);
+        }
+    }
+
+    pub(super) fn prepared(&mut self, id: &TaskId, head: String, tree: String) {
+        let known = self.state.baseline.as_ref().filter(|baseline| baseline.commit == head);
+        let known = known.map(|baseline| baseline.gates.clone());
+        let no_gates = self.config.gates.is_empty();
+        let Some(record) = self.record_mut(id) else { return };
+        record.base = Some(head);
+        match known {
+            Some(gates) => {
+                record.before = gates;
+                self.begin_session(id, 1, tree, false, false);
+            }
+            None if no_gates => self.begin_session(id, 1, tree, false, false),
+            None => {
+                record.step = Some(Step::GatesBefore { tree });
+                self.act(Action::RunGates(id.clone()));
+            }
+        }
+    }
+
+    /// Begins a session. `again` if one for the same attempt was cut off.
+    pub(super) fn begin_session(
+        &mut self,
+        id: &TaskId,
+        number: u32,
+        tree: String,
+        retried: bool,
+        again: bool,
+    ) {
+        let session_id = (self.new_id)();
+        let (run, task) = (self.state.limits.clone(), self.state.task_limits.clone());
+        let budget = self.state.budget();
+        let Some(record) = self.record_mut(id) else { return };
+        record.step = Some(Step::Agent { number, session_id: session_id.clone(), tree, retried });
+        // The last one that counts says what was wrong; one that was cut off says nothing.
+        let last = record.attempts.iter().rev().find(|attempt| attempt.counted);
+        let failure = last.filter(|_| number > 1).and_then(|attempt| attempt.failure.clone());
+        let broken = record.before.iter().filter(|gate| !gate.passed).map(|gate| gate.name.clone()).collect();
+        let left = (task.cost_usd - record.cost_usd()).min(run.cost_usd - budget.cost_usd);
+        let left_ms = run.wall_time.as_millis().saturating_sub(budget.active_ms);
+        let order = AgentOrder {
+            task: id.clone(),
+            number,
+            session_id: session_id.clone(),
+            failure,
+            broken,
+            // A cent at the least: with nothing at all the CLI would not even start.
+            max_cost_usd: left.max(0.01),
+            timeout_ms: task.wall_time.as_millis().min(left_ms).max(1000),
+        };
+        self.tell(LoopEvent::AttemptStarted { task: id.clone(), number, session_id, again });
+        self.act(Action::RunAgent(order));
+    }
+
+    pub(super) fn gates_ran(&mut self, now: i64, id: &TaskId, results: Vec<GateResult>) {
+        let Some(step) = self.record(id).and_then(|record| record.step.clone()) else { return };
+        let is_before = matches!(step, Step::GatesBefore { .. });
+        let when = if is_before { "before" } else { "after" };
+        self.tell(LoopEvent::Gates { task: id.clone(), when, results: results.clone() });
+        match step {
+            Step::GatesBefore { tree } => {
+                let Some(record) = self.record_mut(id) else { return };
+                record.before.clone_from(&results);
+                let commit = record.base.clone().unwrap_or_default();
+                self.state.baseline = Some(Baseline { commit, gates: results });
+                self.begin_session(id, 1, tree, false, false);
+            }
+            Step::GatesAfter { number, run, work } => {
+                let before = self.record(id).map(|record| record.before.clone()).unwrap_or_default();
+                match judge_gates(&before, &results, self.config.already_broken) {
+                    Some(failure) => self.attempt_failed(now, id, number, &run, failure, Some(&work.tree)),
+                    None => self.attempt_succeeded(now, id, number, &run, work, results),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn agent_ended(&mut self, now: i64, id: &TaskId, run: Box<AgentRun>) {
+        let Some(Step::Agent { number, tree, retried, .. }) =
+            self.record(id).and_then(|record| record.step.clone())
+        else {
+            return;
+        };
+        if run.rate_limit.is_some() {
+            self.state.plan.clone_from(&run.rate_limit);
+        }
+        self.state.questions.retain(|question| question.task != *id);
+        match judge_run(&run) {
+            Some(failure) if matches!(failure.outcome, Outcome::Interrupted | Outcome::RateLimited) => {
+                self.cut_off(now, id, &run, failure);
+            }
+            Some(failure) => {
+                if let AgentEnd::NotStarted { why } = &run.end {
+                    // The next one would not start either. Nothing was spent, so the task is as before.
+                    self.stop(RunEnd::NotStarted { why: why.clone() });
+                    self.set_step(id, Step::Restoring { number, tree, retried });
+                    return self.finish_if_idle(now);
+                }
+                if !retried && is_worth_a_retry(&run, &failure) {
+                    // It is not counted: nothing was done.
+                    self.push_attempt(now, id, number, &run, Some(failure), false);
+                    self.set_step(id, Step::Restoring { number, tree, retried: true });
+                    return self.put_back(id);
+                }
+                self.attempt_failed(now, id, number, &run, failure, None);
+            }
+            None => {
+                let base = self.record(id).and_then(|record| record.base.clone()).unwrap_or_default();
+                self.set_step(id, Step::Inspecting { number, tree, retried, run });
+                self.act(Action::Inspect { task: id.clone(), base });
+            }
+        }
+    }
+
+    pub(super) fn inspected(&mut self, now: i64, id: &TaskId, work: Inspection) {
+        let Some(Step::Inspecting { number, run, .. }) =
+            self.record(id).and_then(|record| record.step.clone())
+        else {
+            return;
+        };
+        if let Some(failure) = judge_work(&run, &work) {
+            return self.attempt_failed(now, id, number, &run, failure, Some(&work.tree));
+        }
+        if self.config.gates.is_empty() {
+            return self.attempt_succeeded(now, id, number, &run, work, Vec::new());
+        }
+        self.set_step(id, Step::GatesAfter { number, run, work });
+        self.act(Action::RunGates(id.clone()));
+    }
+
+    /// Writes a session down. This is the one place where anything is counted.
+    pub(super) fn push_attempt(
+        &mut self,
+        now: i64,
+        id: &TaskId,
+        number: u32,
+        run: &AgentRun,
+        failure: Option<Failure>,
+        counted: bool,
+    ) {
+        let outcome = failure.as_ref().map_or(Outcome::Done, |failure| failure.outcome);
+        let event = LoopEvent::AttemptEnded {
+            task: id.clone(),
+            number,
+            outcome,
+            reason: failure.as_ref().map(|failure| failure.reason.clone()),
+            cost_usd: run.cost_usd,
+            counted,
+            denials: failure.as_ref().map(|failure| failure.denials.clone()).unwrap_or_default(),
+        };
+        let attempt = Attempt {
+            number,
+            counted,
+            outcome,
+            failure,
+            ended_at: now,
+            duration_ms: run.duration_ms,
+            cost_usd: run.cost_usd,
+            tokens: run.tokens,
+            turns: run.turns,
+            models: run.models.clone(),
+            session_id: run.session_id.clone(),
+            forked: run.forked,
+            degraded: run.degraded,
+            malformed_lines: run.malformed_lines,
+            log: run.log.clone(),
+        };
+        if let Some(record) = self.record_mut(id) {
+            record.attempts.push(attempt);
+        }
+        self.tell(event);
+    }
+}
+
+/// Whether a session may be had again: it crashed or its output was unusable, and no tool had run. One in which a tool
+/// has run is never replayed.
+fn is_worth_a_retry(run: &AgentRun, failure: &Failure) -> bool {
+    let is_unusable =
+        failure.outcome == Outcome::Crashed || run.api_error_status.is_some_and(|status| status >= 500);
+    run.tools == 0 && is_unusable
+}

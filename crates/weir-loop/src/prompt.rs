@@ -1,0 +1,215 @@
+//! Packs what the agent is told into one prompt within a size. Pure.
+
+use crate::config::{Config, PromptLimits};
+use crate::outcome::Failure;
+use crate::tasks::Task;
+
+/// The rules that every session gets, beside the CLI's own.
+pub const RULES: &str = "\
+You work unattended on one task of a list, in a workspace that a harness owns.
+- Do this task and nothing else. Do not ask whether to go on.
+- Do not edit the task list, the harness's configuration, its folder, or files that are named as protected.
+- Do not commit, and do not switch branches: the harness commits what you leave in the working tree.
+- Do not put commands into the background: they end with this session. Run them in the foreground.
+- When you are done, the harness runs its own checks. Saying that they pass has no effect.
+- If you learned something that the next session should know, end your answer with a heading `## Learned` and a few \
+short points.";
+
+/// What a prompt is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// Which attempt it is.
+    pub attempt: u32,
+    /// Why the last one failed.
+    pub failure: Option<&'a Failure>,
+    /// What was learned so far.
+    pub progress: &'a str,
+    /// Gates that fail already, by name.
+    pub broken: &'a [String],
+    /// Answers that a person gave to this task's questions.
+    pub answers: &'a [(String, String)],
+}
+
+/// The prompt. The task itself comes first and is cut last.
+pub fn pack(parts: &Parts<'_>, config: &Config) -> String {
+    let limits = &config.prompt;
+    let mut prompt = head(parts);
+    prompt.push_str(&checks(parts, config));
+    let room = limits.max_bytes.saturating_sub(prompt.len());
+    let failure = parts
+        .failure
+        .map(|failure| last_attempt(parts.attempt, failure, room.min(limits.failure_bytes)))
+        .unwrap_or_default();
+    let room = room.saturating_sub(failure.len());
+    let learned = learned(parts.progress, room, limits);
+    prompt.push_str(&failure);
+    prompt.push_str(&learned);
+    cut_end(&prompt, limits.max_bytes)
+}
+
+fn head(parts: &Parts<'_>) -> String {
+    let task = parts.task;
+    let mut text = format!("# Task: {}\n\n", task.title);
+    if !task.context.is_empty() {
+        text.push_str(&format!("It is part of: {}\n\n", task.context.join(" / ")));
+    }
+    if !task.details.is_empty() {
+        text.push_str(&format!("{}\n\n", task.details));
+    }
+    if !task.acceptance.is_empty() {
+        text.push_str("It is done when:\n");
+        for condition in &task.acceptance {
+            text.push_str(&format!("- {condition}\n"));
+        }
+        text.push('\n');
+    }
+    if !parts.answers.is_empty() {
+        text.push_str("A person has answered questions about it:\n");
+        for (question, answer) in parts.answers {
+            text.push_str(&format!("- {question} {answer}\n"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn checks(parts: &Parts<'_>, config: &Config) -> String {
+    if config.gates.is_empty() {
+        return String::new();
+    }
+    let mut text = "The harness will run these checks afterwards, and all of them must pass:\n".to_owned();
+    for gate in &config.gates {
+        let broken = if parts.broken.contains(&gate.name) { " (fails at the moment)" } else { "" };
+        text.push_str(&format!("- {}: `{}`{broken}\n", gate.name, gate.command.join(" ")));
+    }
+    text.push('\n');
+    text
+}
+
+fn last_attempt(attempt: u32, failure: &Failure, room: usize) -> String {
+    let head = format!(
+        "# The attempt before this one (this is number {attempt}) did not succeed\n\n{}\n\nIts work is still in the working tree.\n\n",
+        failure.reason
+    );
+    if failure.output.trim().is_empty() {
+        return head;
+    }
+    let output = cut_start(failure.output.trim_end(), room.saturating_sub(head.len() + 16));
+    // A fence that the output cannot close.
+    format!("{head}~~~~~~text\n{}\n~~~~~~\n\n", output.replace("~~~~~~", "~~~"))
+}
+
+fn learned(progress: &str, room: usize, limits: &PromptLimits) -> String {
+    let head = "# What earlier sessions learned\n\n";
+    let room = room.min(limits.progress_bytes).saturating_sub(head.len() + 1);
+    // Less than this says nothing.
+    if progress.trim().is_empty() || room < 64 {
+        return String::new();
+    }
+    format!("{head}{}\n", cut_start(progress.trim(), room))
+}
+
+/// The end of a text, from the beginning of a line, with a mark where something is missing.
+pub fn cut_start(text: &str, room: usize) -> String {
+    const MARK: &str = "[…]\n";
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let mut from = text.len() - room.saturating_sub(MARK.len()).min(text.len());
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let rest = text.get(from..).unwrap_or_default();
+    // A whole line, unless it is one long line.
+    let rest = match rest.find('\n') {
+        Some(end) if end + 1 < rest.len() && end < 400 => rest.get(end + 1..).unwrap_or_default(),
+        _ => rest,
+    };
+    format!("{MARK}{rest}")
+}
+
+fn cut_end(text: &str, room: usize) -> String {
+    const MARK: &str = "\n[…]\n";
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let mut to = room.saturating_sub(MARK.len());
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    format!("{}{MARK}", text.get(..to).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Outcome;
+    use crate::tasks::TaskId;
+
+    fn task(details: &str) -> Task {
+        Task {
+            id: TaskId::new("t"),
+            title: "Add a flag".into(),
+            context: vec!["Parser".into()],
+            details: details.into(),
+            acceptance: vec!["`app --json` prints JSON".into()],
+            needs: Vec::new(),
+            done: false,
+        }
+    }
+
+    fn packed(task: &Task, failure: Option<&Failure>, progress: &str, config: &Config) -> String {
+        let broken = ["test".to_owned()];
+        pack(&Parts { task, attempt: 2, failure, progress, broken: &broken, answers: &[] }, config)
+    }
+
+    #[test]
+    fn everything_is_in_it_in_order() {
+        let config =
+            crate::config::parse("[[loop.gates]]\nname = \"test\"\ncommand = [\"cargo\", \"test\"]").unwrap();
+        let failure = Failure::new(Outcome::Failed, "gates failed: test", "assertion failed");
+        let prompt = packed(&task("At length."), Some(&failure), "use the parser of x", &config);
+        let places: Vec<Option<usize>> = [
+            "# Task: Add a flag",
+            "Parser",
+            "At length.",
+            "prints JSON",
+            "`cargo test` (fails",
+            "assertion failed",
+            "use the parser",
+        ]
+        .iter()
+        .map(|part| prompt.find(part))
+        .collect();
+        assert!(places.is_sorted() && places.iter().all(Option::is_some), "{places:?}\n{prompt}");
+    }
+
+    #[test]
+    fn a_prompt_keeps_to_its_size_and_keeps_the_end_of_the_output() {
+        let prompt = PromptLimits { max_bytes: 4096, failure_bytes: 1500, progress_bytes: 1000 };
+        let config = Config { prompt, ..Config::default() };
+        let failure = Failure::new(
+            Outcome::Failed,
+            "gates failed",
+            format!("{}the last line", "noise ä\n".repeat(3000)),
+        );
+        let progress = format!("{}newest", "old pattern\n".repeat(500));
+        let prompt = packed(&task("x"), Some(&failure), &progress, &config);
+        assert!(prompt.len() <= 4096, "{}", prompt.len());
+        assert!(prompt.contains("the last line") && prompt.contains("newest") && prompt.contains("[…]"));
+        let prompt = packed(&task(&"ö".repeat(5000)), Some(&failure), &progress, &config);
+        assert!(prompt.len() <= 4096 && prompt.starts_with("# Task: Add a flag"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_cut(text in "\\PC{0,300}", room in 0usize..200) {
+            let cut = cut_start(&text, room);
+            proptest::prop_assert!(cut.len() <= room.max(4) + 4 || cut == text);
+            let cut = cut_end(&text, room);
+            proptest::prop_assert!(cut.len() <= room.max(7));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The report as one HTML file that needs nothing but itself.
+
+use std::fmt::Write as _;
+
+use super::chart::chart;
+use super::{dollars, ending, task_words};
+use crate::outcome::Outcome;
+use crate::state::{RunState, TaskRecord, TaskState};
+use crate::time::{rfc3339, words};
+
+const STYLE: &str = "
+:root { color-scheme: light dark; --line: #8884; --good: #2a7d4f; --bad: #b3402e; --open: #6b7280; --soft: #8881; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+p.sub { margin-top: .2rem; opacity: .75; }
+.totals { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1.2rem 0; }
+.totals div { border: 1px solid var(--line); border-radius: 8px; padding: .6rem .9rem; min-width: 9rem; flex: 1; }
+.totals b { display: block; font-size: 1.25rem; font-variant-numeric: tabular-nums; }
+.meter { height: 4px; background: var(--soft); border-radius: 2px; margin-top: .4rem; }
+.meter i { display: block; height: 100%; background: var(--good); border-radius: 2px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+td.number, th.number { text-align: right; white-space: nowrap; }
+.state { white-space: nowrap; font-weight: 600; } .state.done { color: var(--good); } .state.failed { color: var(--bad); } .state.open { color: var(--open); }
+code { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; }
+pre { background: var(--soft); padding: .8rem; border-radius: 6px; overflow-x: auto; max-height: 24rem; font-size: .85rem; }
+svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; fill: currentColor; }
+svg .label { text-anchor: end; } svg .head { font-weight: 600; opacity: .7; }
+svg .done rect { fill: var(--good); } svg .failed rect { fill: var(--bad); } svg .open rect { fill: var(--open); }
+";
+
+/// The report of a run as one HTML file.
+pub fn html(run: &RunState) -> String {
+    let mut page = String::new();
+    // Writing to a string does not fail.
+    let _ = write(run, &mut page);
+    page
+}
+
+fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <title>Run {}</title><style>{STYLE}</style></head><body>",
+        escape(&run.run_id)
+    )?;
+    writeln!(out, "<h1>{} of {} tasks done</h1>", run.count(TaskState::Done), run.tasks.len())?;
+    writeln!(
+        out,
+        "<p class=\"sub\">Run <code>{}</code>, started {}. {}</p>",
+        escape(&run.run_id),
+        rfc3339(run.started_at),
+        escape(&ending(run))
+    )?;
+    totals(run, out)?;
+    writeln!(out, "<h2>Cost and time</h2><div class=\"scroll\">{}</div>", chart(run))?;
+    writeln!(
+        out,
+        "<h2>Tasks</h2><div class=\"scroll\"><table><thead><tr><th>Task</th><th>Outcome</th><th class=\"number\">Sessions</th>\
+         <th class=\"number\">Cost</th><th class=\"number\">Time</th><th>Change</th><th>Commit</th></tr></thead><tbody>"
+    )?;
+    for record in &run.tasks {
+        row(record, out)?;
+    }
+    writeln!(out, "</tbody></table></div>")?;
+    for record in &run.tasks {
+        details(record, out)?;
+    }
+    writeln!(out, "<p class=\"sub\">Costs are the CLI's estimates.</p></body></html>")
+}
+
+fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
+    let budget = run.budget();
+    let limits = &run.limits;
+    let part =
+        |spent: f64, limit: f64| if limit > 0.0 { (spent / limit * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+    let unknown =
+        if budget.unknown_costs > 0 { format!(", {} unknown", budget.unknown_costs) } else { String::new() };
+    let cells = [
+        (
+            "cost",
+            format!("${:.4}", budget.cost_usd),
+            format!("of ${:.2}{unknown}", limits.cost_usd),
+            part(budget.cost_usd, limits.cost_usd),
+        ),
+        (
+            "iterations",
+            budget.iterations.to_string(),
+            format!("of {}", limits.iterations),
+            part(f64::from(budget.iterations), f64::from(limits.iterations)),
+        ),
+        (
+            "tokens",
+            super::grouped(budget.tokens),
+            format!("of {}", super::grouped(limits.tokens)),
+            part(budget.tokens as f64, limits.tokens as f64),
+        ),
+        (
+            "time at work",
+            words(budget.active_ms),
+            format!("of {}", words(limits.wall_time.as_millis())),
+            part(budget.active_ms as f64, limits.wall_time.as_millis() as f64),
+        ),
+    ];
+    writeln!(out, "<div class=\"totals\">")?;
+    for (name, value, of, percent) in cells {
+        writeln!(
+            out,
+            "<div>{name}<b>{value}</b>{of}<div class=\"meter\" style=\"border:0;padding:0;min-width:0\"><i style=\"width:{percent:.1}%\"></i></div></div>"
+        )?;
+    }
+    writeln!(out, "</div>")
+}
+
+fn class(record: &TaskRecord) -> &'static str {
+    match record.outcome() {
+        Some(Outcome::Done) => "done",
+        Some(_) => "failed",
+        None => "open",
+    }
+}
+
+fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+    let receipt = record.receipt.as_ref();
+    let change = receipt.map(|receipt| {
+        let (files, added, removed) = receipt.diff;
+        format!("{}, +{added} −{removed}", super::count(files, "file"))
+    });
+    let time = if record.attempts.is_empty() { String::new() } else { words(record.took_ms()) };
+    let attempts = if record.attempts.is_empty() { String::new() } else { record.attempts.len().to_string() };
+    writeln!(
+        out,
+        "<tr><td>{}</td><td class=\"state {}\">{}</td><td class=\"number\">{attempts}</td><td class=\"number\">{}</td>\
+         <td class=\"number\">{time}</td><td>{}</td><td><code>{}</code></td></tr>",
+        escape(&record.task.title),
+        class(record),
+        task_words(record),
+        dollars(record),
+        change.unwrap_or_default(),
+        escape(receipt.and_then(|receipt| receipt.commit.get(..10)).unwrap_or_default()),
+    )
+}
+
+fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+    if record.attempts.is_empty() || (record.state == TaskState::Done && record.attempts.len() == 1) {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<h2>{} <span class=\"state {}\">{}</span></h2><ol>",
+        escape(&record.task.title),
+        class(record),
+        task_words(record)
+    )?;
+    for attempt in &record.attempts {
+        let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
+        let reason = attempt
+            .failure
+            .as_ref()
+            .map(|failure| format!("<br>{}", escape(&failure.reason)))
+            .unwrap_or_default();
+        let log = attempt
+            .log
+            .as_ref()
+            .map(|log| format!("<br><code>{}</code>", escape(&log.display().to_string())))
+            .unwrap_or_default();
+        writeln!(out, "<li>{}, {cost}, {}{reason}{log}</li>", attempt.outcome, words(attempt.duration_ms))?;
+    }
+    writeln!(out, "</ol>")?;
+    if let Some(kept) = &record.kept {
+        writeln!(out, "<p>Its work is kept: <code>{}</code></p>", escape(kept))?;
+    }
+    if let Some(failure) = record.failure.as_ref().filter(|failure| !failure.output.trim().is_empty()) {
+        writeln!(out, "<pre>{}</pre>", escape(failure.output.trim_end()))?;
+    }
+    Ok(())
+}
+
+/// Text that is no markup.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // Colours of a terminal and other control characters.
+            letter if letter.is_control() && !matches!(letter, '\n' | '\t') => {}
+            letter => out.push(letter),
+        }
+    }
+    out
+}

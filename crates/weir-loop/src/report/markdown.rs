@@ -1,0 +1,113 @@
+//! The report as Markdown.
+
+use std::fmt::Write as _;
+
+use super::{dollars, ending, task_words};
+use crate::state::{RunState, TaskRecord, TaskState};
+use crate::time::{rfc3339, words};
+
+/// The report of a run as Markdown.
+pub fn markdown(run: &RunState) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write(run, &mut text);
+    text
+}
+
+fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
+    let budget = run.budget();
+    writeln!(out, "# Report of run {}\n", run.run_id)?;
+    writeln!(out, "Started {}. {}\n", rfc3339(run.started_at), ending(run))?;
+    writeln!(
+        out,
+        "**{} of {} tasks done**, {} failed, {} skipped, {} open.\n",
+        run.count(TaskState::Done),
+        run.tasks.len(),
+        run.count(TaskState::Failed),
+        run.count(TaskState::Skipped),
+        run.count(TaskState::Pending) + run.count(TaskState::Active),
+    )?;
+    writeln!(out, "| | spent | limit |\n|---|---:|---:|")?;
+    let unknown = if budget.unknown_costs > 0 {
+        format!(" and {} of unknown cost", budget.unknown_costs)
+    } else {
+        String::new()
+    };
+    writeln!(out, "| cost | ${:.4}{unknown} | ${:.2} |", budget.cost_usd, run.limits.cost_usd)?;
+    writeln!(out, "| iterations | {} | {} |", budget.iterations, run.limits.iterations)?;
+    writeln!(out, "| tokens | {} | {} |", super::grouped(budget.tokens), super::grouped(run.limits.tokens))?;
+    writeln!(
+        out,
+        "| time at work | {} | {} |\n",
+        words(budget.active_ms),
+        words(run.limits.wall_time.as_millis())
+    )?;
+    writeln!(
+        out,
+        "| task | outcome | sessions | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|"
+    )?;
+    for record in &run.tasks {
+        row(record, out)?;
+    }
+    for record in run.tasks.iter().filter(|record| !record.attempts.is_empty()) {
+        details(record, out)?;
+    }
+    writeln!(out, "\nCosts are the CLI's estimates.")
+}
+
+fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+    let receipt = record.receipt.as_ref();
+    let change = receipt.map(|receipt| {
+        let (files, added, removed) = receipt.diff;
+        format!("{}, +{added} -{removed}", super::count(files, "file"))
+    });
+    let commit = receipt.and_then(|receipt| receipt.commit.get(..10)).unwrap_or_default();
+    let time = if record.attempts.is_empty() { String::new() } else { words(record.took_ms()) };
+    writeln!(
+        out,
+        "| {} | {} | {} | {} | {time} | {} | {commit} |",
+        cell(&record.task.title),
+        task_words(record),
+        record.attempts.len(),
+        dollars(record),
+        change.unwrap_or_default(),
+    )
+}
+
+fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+    let is_plain = record.state == TaskState::Done && record.attempts.len() == 1;
+    if is_plain {
+        return Ok(());
+    }
+    writeln!(out, "\n## {} ({})\n", cell(&record.task.title), task_words(record))?;
+    for attempt in &record.attempts {
+        let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
+        let degraded = if attempt.degraded { ", degraded answer" } else { "" };
+        writeln!(
+            out,
+            "{}. {}, {cost}, {}{degraded}",
+            attempt.number,
+            attempt.outcome,
+            words(attempt.duration_ms)
+        )?;
+        if let Some(failure) = &attempt.failure {
+            writeln!(out, "   {}", cell(&failure.reason))?;
+        }
+        if let Some(log) = &attempt.log {
+            writeln!(out, "   Log: `{}`", log.display())?;
+        }
+    }
+    if let Some(kept) = &record.kept {
+        writeln!(out, "\nIts work is kept: `{kept}`")?;
+    }
+    if let Some(failure) = record.failure.as_ref().filter(|failure| !failure.output.trim().is_empty()) {
+        let fence = "~".repeat(4 + failure.output.matches("~~~~").count());
+        writeln!(out, "\n{fence}text\n{}\n{fence}", failure.output.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Text that does not break a table or a heading.
+fn cell(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
+}

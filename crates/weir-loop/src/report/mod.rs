@@ -1,0 +1,161 @@
+//! The report of a run: what became of each task, what it cost, and why what failed did. Pure.
+
+mod chart;
+mod html;
+mod markdown;
+
+pub use html::html;
+pub use markdown::markdown;
+
+use crate::state::{RunEnd, RunState, TaskRecord, TaskState};
+
+/// How a run ended, in words.
+pub fn ending(run: &RunState) -> String {
+    match run.end() {
+        None => "It still goes on, or was killed: `weir loop run` goes on with it.".to_owned(),
+        Some(end) => end_words(end),
+    }
+}
+
+/// How a run ended, in words.
+pub fn end_words(end: &RunEnd) -> String {
+    match end {
+        RunEnd::Completed => "All tasks are done.".to_owned(),
+        RunEnd::Unfinished => "Nothing more can be done, and not all tasks are done.".to_owned(),
+        RunEnd::Enough => "It ended where it was asked to.".to_owned(),
+        RunEnd::Limit { limit } => {
+            format!("A limit was reached: {limit}. Raise it, and `weir loop run` goes on.")
+        }
+        RunEnd::Denied { task } => {
+            format!(
+                "A tool was not allowed in task {task}. Allow it in the configuration, then `weir loop retry {task}`."
+            )
+        }
+        RunEnd::WaitTooLong { until } => format!(
+            "The account's limit is lifted at {}, which is longer than rate_limit.longest_wait.",
+            crate::time::rfc3339(*until)
+        ),
+        RunEnd::SameFailure { reason } => {
+            format!("Three tasks in a row failed in the same way, so something else is wrong: {reason}")
+        }
+        RunEnd::NotStarted { why } => format!("The CLI could not be started: {why}"),
+        RunEnd::Interrupted => "Somebody stopped it; `weir loop run` goes on.".to_owned(),
+        RunEnd::Error { why } => format!("The loop could not go on: {why}"),
+    }
+}
+
+/// A task's state in a word or two.
+pub fn task_words(record: &TaskRecord) -> &'static str {
+    match (record.state, record.outcome()) {
+        (_, Some(outcome)) => outcome.words(),
+        (TaskState::Active, _) => "at work",
+        (TaskState::Skipped, _) => "skipped",
+        _ => "open",
+    }
+}
+
+/// `200,000,000`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 file`, `2 files`.
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// An amount, or that it is not known.
+fn dollars(record: &TaskRecord) -> String {
+    let known = record.attempts.iter().any(|attempt| attempt.cost_usd.is_some());
+    match (record.attempts.is_empty(), known) {
+        (true, _) => String::new(),
+        (false, true) => format!("${:.4}", record.cost_usd()),
+        (false, false) => "unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::outcome::{Failure, Outcome};
+    use crate::state::{Attempt, Receipt, RunStatus};
+    use crate::tasks::{Source, TaskList};
+
+    fn attempt(number: u32, outcome: Outcome, cost: Option<f64>, failure: Option<Failure>) -> Attempt {
+        Attempt {
+            number,
+            counted: true,
+            outcome,
+            failure,
+            ended_at: 1_794_726_184_346,
+            duration_ms: 61_000,
+            cost_usd: cost,
+            tokens: 1200,
+            turns: Some(3),
+            models: Vec::new(),
+            session_id: Some("11111111-2222-3333-4444-555555555555".into()),
+            forked: false,
+            degraded: false,
+            malformed_lines: 0,
+            log: Some("/w/.ralph/logs/claude/x-coder-a.ndjson".into()),
+        }
+    }
+
+    fn run() -> RunState {
+        let list = TaskList::parse(Source::Markdown(
+            "- [ ] Add <b>a</b> flag | now\n- [ ] Break\n- [ ] Later\n".into(),
+        ))
+        .unwrap();
+        let mut run = RunState::new("0f0f0f0f-run".into(), 1_794_726_000_000, list.tasks, &Config::default());
+        run.status = RunStatus::Ended { end: RunEnd::Unfinished, at: 1_794_726_190_000 };
+        let failure =
+            Failure::new(Outcome::Failed, "gates failed: test (exit code 1)", "```\nassertion <failed>\n");
+        run.tasks[0].state = TaskState::Done;
+        run.tasks[0].attempts = vec![
+            attempt(1, Outcome::Failed, Some(0.02), Some(failure.clone())),
+            attempt(2, Outcome::Done, Some(0.03), None),
+        ];
+        run.tasks[0].receipt = Some(Receipt {
+            commit: "0123456789abcdef".into(),
+            cost_usd: Some(0.05),
+            tokens: 2400,
+            duration_ms: 122_000,
+            turns: Some(3),
+            attempts: 2,
+            models: vec!["opus".into()],
+            session_id: None,
+            log: None,
+            gates: vec![("test".into(), 1500)],
+            diff: (2, 30, 4),
+        });
+        run.tasks[1].state = TaskState::Failed;
+        run.tasks[1].attempts = vec![attempt(1, Outcome::Failed, None, Some(failure.clone()))];
+        run.tasks[1].failure = Some(failure);
+        run.tasks[1].kept = Some("weir/failed/0f0f0f0f/break-1".into());
+        run
+    }
+
+    #[test]
+    fn the_markdown_report() {
+        insta::assert_snapshot!(markdown(&run()));
+    }
+
+    #[test]
+    fn nothing_in_the_page_is_markup_of_somebody_else() {
+        let page = html(&run());
+        assert!(page.contains("Add &lt;b&gt;a&lt;/b&gt; flag") && !page.contains("<b>a</b>"));
+        assert!(
+            page.contains("assertion &lt;failed&gt;") && page.contains("<svg") && !page.contains("<script")
+        );
+        assert!(page.contains("weir/failed/0f0f0f0f/break-1"));
+    }
+}

@@ -1,0 +1,100 @@
+//! Where things are, below the workspace.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folders of a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// The workspace: the top of a git repository.
+    pub workspace: PathBuf,
+    /// The loop's own folder, `.ralph` if not told otherwise.
+    pub root: PathBuf,
+}
+
+/// A folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be used: {source}", path.display())]
+pub struct FoldersError {
+    /// The folder.
+    pub path: PathBuf,
+    /// What the system said.
+    #[source]
+    pub source: io::Error,
+}
+
+impl Folders {
+    /// The folders of a workspace.
+    pub fn new(workspace: impl Into<PathBuf>, folder: &Path) -> Self {
+        let workspace = workspace.into();
+        let root = workspace.join(folder);
+        Self { workspace, root }
+    }
+
+    /// The state: `run.json`, `budget.json`, `claude-session.json`, locks, live processes.
+    pub fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    /// `run.json`.
+    pub fn run_file(&self) -> PathBuf {
+        self.state().join("run.json")
+    }
+
+    /// The lock of the workspace.
+    pub fn lock_file(&self) -> PathBuf {
+        self.state().join("workspace.lock")
+    }
+
+    /// What is being done at the moment, for `status --watch`.
+    pub fn activity_file(&self) -> PathBuf {
+        self.state().join("activity.json")
+    }
+
+    /// Raw logs of sessions.
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs/claude")
+    }
+
+    /// The states of runs that are over.
+    pub fn runs(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    /// What other processes want.
+    pub fn mailbox(&self) -> PathBuf {
+        self.root.join("mailbox")
+    }
+
+    /// What was put aside, such as a task list that a session changed.
+    pub fn kept(&self) -> PathBuf {
+        self.root.join("kept")
+    }
+
+    /// Worktrees of tasks that are worked on at the same time.
+    pub fn worktrees(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
+    /// `report.md` or `report.html`.
+    pub fn report(&self, extension: &str) -> PathBuf {
+        self.root.join(format!("report.{extension}"))
+    }
+
+    /// Makes them, and keeps them out of git.
+    pub fn create(&self) -> Result<(), FoldersError> {
+        for folder in [self.root.clone(), self.state(), self.logs(), self.runs(), self.mailbox()] {
+            let mut builder = std::fs::DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(&folder).map_err(|source| FoldersError { path: folder.clone(), source })?;
+        }
+        let ignore = self.root.join(".gitignore");
+        if !ignore.exists() {
+            let text = "# Written by weir loop: state, logs and reports are not committed.\n*\n";
+            std::fs::write(&ignore, text).map_err(|source| FoldersError { path: ignore, source })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,29 @@
+//! The thin shell around the machine: files, git, gates, sessions, notifications. It does what it is told and decides
+//! nothing.
+
+mod context;
+mod folders;
+mod gates;
+mod git;
+mod mailbox;
+mod news;
+mod notes;
+mod open;
+mod perform;
+mod person;
+mod plan;
+mod runner;
+mod tasks;
+mod worktree;
+
+pub use folders::{Folders, FoldersError};
+pub use gates::run_gates;
+pub use git::{Git, GitError};
+pub use mailbox::{Mail, Mailbox};
+pub use news::{News, send as send_news};
+pub use notes::{add_note, read_notes};
+pub use open::{OpenError, OpenOptions, Opened, open};
+pub use person::{Delivered, PersonError, tell};
+pub use plan::{PLAN_PROMPT, PlanAnswer, read_plan};
+pub use runner::{Handles, LoopOptions, Runner, Watcher};
+pub use tasks::{TaskFileError, read_tasks, tick_box};

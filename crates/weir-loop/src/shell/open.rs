@@ -1,0 +1,141 @@
+//! Opens a run: the lock, what a killed one has left, the state to go on with, and a clean tree.
+
+use std::path::PathBuf;
+
+use weir_process::{Lock, LockError, StopOptions, end_leftovers, leftovers};
+
+use super::folders::{Folders, FoldersError};
+use super::git::{Git, GitError};
+use super::tasks::{TaskFileError, read_tasks};
+use crate::config::Config;
+use crate::state::{RunState, SessionFile, StateError, load};
+use crate::time::unix_ms;
+
+/// How to open a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenOptions {
+    /// Begin another run, also if there is one to go on with.
+    pub new_run: bool,
+    /// Commit what is there, in a commit of its own, instead of refusing.
+    pub allow_dirty: bool,
+}
+
+/// A run that nobody else has open.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its state.
+    pub state: RunState,
+    /// What was found and done on the way.
+    pub notes: Vec<String>,
+    /// Held as long as the run is open.
+    pub lock: Lock,
+}
+
+/// Why a run cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Somebody else has the workspace.
+    #[error("another loop works here: {0}")]
+    Locked(#[from] LockError),
+    /// Git cannot be used here.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The folders cannot be made.
+    #[error(transparent)]
+    Folders(#[from] FoldersError),
+    /// The state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The task list cannot be used.
+    #[error(transparent)]
+    Tasks(#[from] TaskFileError),
+    /// There are changes that are not committed.
+    #[error(
+        "the working tree has changes that are not committed ({0}); commit or stash them, or say --allow-dirty to have them committed first"
+    )]
+    Dirty(String),
+    /// Something of a killed run does not end.
+    #[error("processes of a killed run are still alive and do not end: {0}; end them, then try again")]
+    Survivors(String),
+    /// The old state cannot be put away.
+    #[error("the state of the last run cannot be moved to {}: {source}", path.display())]
+    Archive {
+        /// Where to.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Opens a run.
+pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> Result<Opened, OpenError> {
+    folders.create()?;
+    let lock = Lock::acquire(&folders.lock_file(), "weir loop run")?;
+    let mut notes = Vec::new();
+    end_what_is_left(folders, &mut notes).await?;
+    let git = Git::new(&folders.workspace, folders.state(), &config.folder);
+    git.check().await?;
+    let before = load(&folders.run_file())?;
+    let was_killed = before.as_ref().is_some_and(|run| run.end().is_none());
+    if was_killed && git.remove_stale_lock().await? {
+        notes.push("removed index.lock, which a killed git had left".to_owned());
+    }
+    let list = read_tasks(&folders.workspace.join(&config.tasks))?;
+    let goes_on = |run: &RunState| run.end().is_none_or(crate::state::RunEnd::can_go_on) && !options.new_run;
+    let state = match before {
+        Some(run) if goes_on(&run) => run,
+        before => {
+            if let Some(run) = before {
+                archive(folders, &run)?;
+            }
+            let mut run = RunState::new(uuid::Uuid::new_v4().to_string(), unix_ms(), list.tasks, config);
+            run.planner_session = planner_session(folders);
+            run
+        }
+    };
+    // What a task left half done is put back by the task itself.
+    let is_in_place = state.parallel == 1 && state.tasks.iter().any(|task| task.step.is_some());
+    let dirty = if is_in_place { Vec::new() } else { git.dirty().await? };
+    if !dirty.is_empty() {
+        let names = dirty.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        if !options.allow_dirty {
+            return Err(OpenError::Dirty(names));
+        }
+        let head = git.head().await?;
+        let tree = git.snapshot().await?;
+        let message = "Keep what was there before the run\n\nWritten by weir loop run --allow-dirty.\n";
+        let commit = git.commit(&tree, &[&head], message).await?;
+        git.advance(&commit, &head).await?;
+        notes.push(format!("committed what was not: {names}"));
+    }
+    Ok(Opened { state, notes, lock })
+}
+
+/// What a killed run has started must not go on while another one works in the same folder.
+async fn end_what_is_left(folders: &Folders, notes: &mut Vec<String>) -> Result<(), OpenError> {
+    let found = leftovers(&folders.state()).unwrap_or_default();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let count: usize = found.iter().map(|leftover| leftover.processes.len()).sum();
+    let survivors = end_leftovers(found, &StopOptions::default()).await;
+    if !survivors.is_empty() {
+        let pids: Vec<String> = survivors.iter().map(|id| id.pid.to_string()).collect();
+        return Err(OpenError::Survivors(pids.join(", ")));
+    }
+    notes.push(format!("ended {count} processes that a killed run had left"));
+    Ok(())
+}
+
+/// Puts the state of a run that is over where `weir loop replay` and `report` find it.
+fn archive(folders: &Folders, run: &RunState) -> Result<(), OpenError> {
+    let path = folders.runs().join(format!("{}.json", run.run_id));
+    std::fs::rename(folders.run_file(), &path).map_err(|source| OpenError::Archive { path, source })
+}
+
+fn planner_session(folders: &Folders) -> Option<String> {
+    let text = std::fs::read(folders.state().join("claude-session.json")).ok()?;
+    serde_json::from_slice::<SessionFile>(&text).ok()?.planner_session_id
+}

@@ -1,0 +1,234 @@
+//! Does one thing and says what came of it.
+
+use std::sync::Arc;
+
+use super::context::Context;
+use super::gates::run_gates;
+use super::notes::{add_note, read_notes};
+use super::tasks::{read_tasks, tick_box};
+use super::worktree;
+use crate::agent::{AgentEnd, AgentRequest, AgentRun, Surroundings, find_log, run_from_log};
+use crate::machine::{AgentOrder, Event};
+use crate::message;
+use crate::outcome::Failure;
+use crate::prompt::{Parts, pack};
+use crate::state::{Step, TaskRecord};
+use crate::tasks::TaskId;
+
+/// What came of it, or why the run cannot go on.
+pub(super) type Done = Result<Event, String>;
+
+fn text(error: impl std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+pub(super) fn read_list(context: &Context) -> Done {
+    read_tasks(&context.list()).map(|list| Event::Tasks(list.tasks)).map_err(text)
+}
+
+pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
+    let head = context.git.head().await.map_err(text)?;
+    let git = context.git_of(&task);
+    if context.is_parallel {
+        let branch = context.branch(&task);
+        context.git.add_worktree(git.folder(), &branch, &head).await.map_err(text)?;
+    }
+    let head = git.head().await.map_err(text)?;
+    let tree = git.tree_of(&head).await.map_err(text)?;
+    if context.is_parallel {
+        git.restore(&tree).await.map_err(text)?;
+        return Ok(Event::Prepared { task, head, tree });
+    }
+    // Whatever somebody has put there meanwhile is theirs, and not the task's.
+    let dirty = git.dirty().await.map_err(text)?;
+    if dirty.is_empty() {
+        return Ok(Event::Prepared { task, head, tree });
+    }
+    Err(format!(
+        "the working tree was changed while no task was at work ({}); commit or stash that, then go on",
+        dirty.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
+    ))
+}
+
+pub(super) async fn restore(context: Arc<Context>, record: TaskRecord, tree: String) -> Done {
+    let task = record.task.id.clone();
+    if context.is_parallel && !context.workspace(&task).join(".git").exists() {
+        let head = context.git.head().await.map_err(text)?;
+        context
+            .git
+            .add_worktree(&context.workspace(&task), &context.branch(&task), &head)
+            .await
+            .map_err(text)?;
+    }
+    let name = context.cut_off(&task, record.attempts.len());
+    context.git_of(&task).restore_keeping(&tree, &name).await.map_err(text)?;
+    Ok(Event::Restored { task })
+}
+
+/// Runs the gates. What they leave in the working tree is taken away, so that what is committed is what a session did.
+pub(super) async fn gates(context: Arc<Context>, record: TaskRecord) -> Done {
+    let task = record.task.id.clone();
+    let git = context.git_of(&task);
+    let results =
+        run_gates(&context.config.gates, git.folder(), &context.folders.state(), &context.secrets).await;
+    let tree = match &record.step {
+        Some(Step::GatesBefore { tree }) => Some(tree),
+        Some(Step::GatesAfter { work, .. }) => Some(&work.tree),
+        _ => None,
+    };
+    if let Some(tree) = tree {
+        git.restore(tree).await.map_err(text)?;
+    }
+    Ok(Event::Gates { task, results })
+}
+
+pub(super) async fn agent(
+    context: Arc<Context>,
+    order: AgentOrder,
+    record: TaskRecord,
+    around: Surroundings,
+) -> Done {
+    let progress = read_notes(&context.folders.workspace.join(&context.config.progress));
+    let answers: Vec<(String, String)> = record.answers.into_iter().collect();
+    let parts = Parts {
+        task: &record.task,
+        attempt: order.number,
+        failure: order.failure.as_ref(),
+        progress: &progress,
+        broken: &order.broken,
+        answers: &answers,
+    };
+    let request = AgentRequest {
+        task: order.task.to_string(),
+        mode: "coder".to_owned(),
+        cwd: context.workspace(&order.task),
+        session_id: order.session_id,
+        resume: false,
+        prompt: pack(&parts, &context.config),
+        settings: context.config.coder.clone(),
+        max_cost_usd: order.max_cost_usd,
+        timeout: std::time::Duration::from_millis(order.timeout_ms),
+        max_turns: context.config.task_limits.turns,
+        skip_permissions: context.skip_permissions,
+        protected: context.protected(),
+    };
+    let run = context.agent.run(request, around).await;
+    Ok(Event::AgentEnded { task: order.task, run: Box::new(run) })
+}
+
+/// Reads the log of a session that was running when the program was killed.
+pub(super) fn recover(context: &Context, task: TaskId, session_id: &str) -> Done {
+    let found = find_log(&context.folders.logs(), session_id);
+    let run = match &found {
+        Some(log) => run_from_log(log, &context.workspace(&task), &context.protected())
+            .map_err(|error| format!("the log {} cannot be read: {error}", log.display()))?,
+        None => None,
+    };
+    let run = run.or_else(|| {
+        let run = AgentRun {
+            end: AgentEnd::Interrupted,
+            session_id: Some(session_id.to_owned()),
+            ..AgentRun::default()
+        };
+        found.map(|log| AgentRun { log: Some(log), ..run })
+    });
+    Ok(Event::Recovered { task, run: run.map(Box::new) })
+}
+
+pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String) -> Done {
+    let git = context.git_of(&task);
+    let list = git.folder().join(&context.config.tasks);
+    let before = list.is_file().then(|| std::fs::read(&list).unwrap_or_default());
+    let work = git.inspect(&base, &context.protected(), Some(&context.config.tasks)).await.map_err(text)?;
+    if let Some(before) = before.filter(|_| work.list_restored) {
+        // A person may have changed it, too: it is not lost.
+        let name = context.config.tasks.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let kept = context.folders.kept();
+        let _ = std::fs::create_dir_all(&kept)
+            .and_then(|()| std::fs::write(kept.join(format!("{task}-{name}")), before));
+    }
+    Ok(Event::Inspected { task, work })
+}
+
+pub(super) async fn make_commit(
+    context: Arc<Context>,
+    record: TaskRecord,
+    on_branch: bool,
+    merges: Option<String>,
+) -> Done {
+    let task = record.task.id.clone();
+    let message = message::done(&record, &context.run_id);
+    if on_branch {
+        return commit_on_branch(&context, &record, &message).await;
+    }
+    let git = &context.git;
+    if let Some(commit) = &merges {
+        match worktree::merge(&context, &record, commit).await.map_err(text)? {
+            Ok(()) => {}
+            Err(not) => return Ok(Event::NotMerged { task, why: not.why, output: not.output }),
+        }
+    }
+    let list = context.list();
+    // A list outside of the repository, or one that git ignores, is edited all the same.
+    tick_box(&list, &task).map_err(text)?;
+    let parent = git.head().await.map_err(text)?;
+    let tree = git.snapshot().await.map_err(text)?;
+    let parents: Vec<&str> = std::iter::once(parent.as_str()).chain(merges.as_deref()).collect();
+    let commit = git.commit(&tree, &parents, &message).await.map_err(text)?;
+    Ok(Event::CommitMade { task, commit, parent })
+}
+
+/// In a worktree nobody else sets the branch, so it is set at once. One that is set already is recognised.
+async fn commit_on_branch(context: &Context, record: &TaskRecord, message: &str) -> Done {
+    let task = record.task.id.clone();
+    let git = context.git_of(&task);
+    let head = git.head().await.map_err(text)?;
+    let base = record.base.clone().unwrap_or_default();
+    if head != base {
+        return Ok(Event::CommitMade { task, commit: head, parent: base });
+    }
+    let tree = git.snapshot().await.map_err(text)?;
+    let commit = git.commit(&tree, &[&head], message).await.map_err(text)?;
+    git.advance(&commit, &head).await.map_err(text)?;
+    Ok(Event::CommitMade { task, commit, parent: head })
+}
+
+pub(super) async fn advance(context: Arc<Context>, task: TaskId, commit: String, parent: String) -> Done {
+    context.git.advance(&commit, &parent).await.map_err(text)?;
+    // After a kill the index may not be what was committed.
+    context.git.restore(&context.git.tree_of(&commit).await.map_err(text)?).await.map_err(text)?;
+    if context.is_parallel {
+        let (folder, branch) = (context.workspace(&task), context.branch(&task));
+        context.git.remove_worktree(&folder, Some(&branch)).await.map_err(text)?;
+    }
+    Ok(Event::Advanced { task })
+}
+
+pub(super) async fn shelve(context: Arc<Context>, record: TaskRecord, failure: Box<Failure>) -> Done {
+    let task = record.task.id.clone();
+    let message = message::given_up(&record, &failure, &context.run_id);
+    let kept = if context.is_parallel {
+        worktree::shelve(&context, &record, &message).await.map_err(text)?
+    } else {
+        let branch = context.failed_branch(&task, record.attempts.len());
+        let stash = context.config.git.keep_failed == crate::config::KeepFailed::Stash;
+        context.git.shelve(&branch, &message, stash).await.map_err(text)?
+    };
+    Ok(Event::Shelved { task, kept })
+}
+
+pub(super) fn learn(context: &Context, record: &TaskRecord, key: &str, answer: &str) -> Result<(), String> {
+    let path = context.folders.workspace.join(&context.config.progress);
+    add_note(&path, key, &record.task.title, answer)
+        .map(drop)
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}

@@ -1,0 +1,129 @@
+//! What a person wants of a loop that may run or not: answers, skips, retries.
+//!
+//! A loop that runs hears of it by its mailbox. For one that does not, the state is changed under the lock.
+
+use weir_process::{Lock, LockError};
+
+use super::folders::Folders;
+use super::mailbox::{Mail, Mailbox};
+use crate::agent::match_answers;
+use crate::state::{Asked, RunState, RunStatus, StateError, StateWriter, TaskState, load};
+use crate::tasks::TaskId;
+
+/// How somebody's wish came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivered {
+    /// A loop runs, and finds it in its mailbox.
+    ToTheRun,
+    /// No loop runs; the state was changed.
+    ToTheState,
+}
+
+/// Why it did not.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PersonError {
+    /// There is no run.
+    #[error("there is no run here; `weir loop run` begins one")]
+    NoRun,
+    /// There is no such task.
+    #[error("there is no task {0}; `weir loop status` shows the names")]
+    NoTask(TaskId),
+    /// It cannot be done to a task in this state.
+    #[error("{0}")]
+    NotNow(String),
+    /// The state cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The lock cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The mailbox cannot be used.
+    #[error("the mailbox cannot be used: {0}")]
+    Mailbox(#[from] std::io::Error),
+}
+
+/// Tells a loop what a person wants.
+pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
+    let run = load(&folders.run_file())?.ok_or(PersonError::NoRun)?;
+    check(&run, mail)?;
+    match Lock::acquire(&folders.lock_file(), "weir loop") {
+        Err(LockError::Held { .. }) => {
+            Mailbox::new(folders.mailbox()).send(mail)?;
+            Ok(Delivered::ToTheRun)
+        }
+        Err(error) => Err(error.into()),
+        Ok(_lock) => {
+            // It may have ended since.
+            let mut run = load(&folders.run_file())?.ok_or(PersonError::NoRun)?;
+            check(&run, mail)?;
+            change(&mut run, mail)?;
+            StateWriter::new(folders.state()).write(&run)?;
+            Ok(Delivered::ToTheState)
+        }
+    }
+}
+
+fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
+    let state = |task: &TaskId| {
+        run.task(task).map(|record| record.state).ok_or_else(|| PersonError::NoTask(task.clone()))
+    };
+    match mail {
+        Mail::Answer { .. } if run.questions.is_empty() => Err(PersonError::NotNow(
+            "no question is open; `weir loop status` shows those that are".to_owned(),
+        )),
+        Mail::Answer { .. } => Ok(()),
+        Mail::Skip { task } => match state(task)? {
+            TaskState::Pending | TaskState::Failed => Ok(()),
+            TaskState::Active => {
+                Err(PersonError::NotNow(format!("task {task} is being worked on; stop the loop first")))
+            }
+            TaskState::Done => Err(PersonError::NotNow(format!("task {task} is done"))),
+            TaskState::Skipped => Err(PersonError::NotNow(format!("task {task} is skipped already"))),
+        },
+        Mail::Retry { task } => match state(task)? {
+            TaskState::Failed | TaskState::Skipped => Ok(()),
+            _ => Err(PersonError::NotNow(format!(
+                "task {task} has not failed, so there is nothing to try again"
+            ))),
+        },
+    }
+}
+
+fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
+    let record = |run: &mut RunState, task: &TaskId, state| {
+        if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == *task) {
+            record.state = state;
+        }
+    };
+    match mail {
+        Mail::Skip { task } => record(run, task, TaskState::Skipped),
+        Mail::Retry { task } => {
+            record(run, task, TaskState::Pending);
+            if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == *task) {
+                record.failure = None;
+            }
+            // The next start goes on with this run.
+            run.status = RunStatus::Running;
+        }
+        Mail::Answer { question, answers, .. } => {
+            let is_meant = |id: &str, task: &str| {
+                question.as_deref().is_none_or(|name| id.starts_with(name) || task == name)
+            };
+            let open = run.questions.iter().find(|open| is_meant(&open.id, open.task.as_str())).cloned();
+            let open = open.ok_or_else(|| PersonError::NotNow("no such question is open".to_owned()))?;
+            let Asked::Questions { questions } = &open.asked else {
+                return Err(PersonError::NotNow(
+                    "the session that asked is gone; it asks again when the loop runs".to_owned(),
+                ));
+            };
+            let matched =
+                match_answers(questions, answers).map_err(|error| PersonError::NotNow(error.to_string()))?;
+            if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == open.task) {
+                record.answers.extend(matched);
+            }
+            run.questions.retain(|other| other.id != open.id);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,367 @@
+//! The driver of a run: it selects, calls and acts. The state is on disk before anything is done.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use weir_process::Secrets;
+
+use super::context::Context;
+use super::folders::Folders;
+use super::git::Git;
+use super::mailbox::{Mail, Mailbox};
+use super::news::{self, News};
+use super::perform::{self, Done};
+use crate::agent::{Agent, Desk, Hurry, OpenAsk, Reply, Surroundings, match_answers};
+use crate::config::Config;
+use crate::event::LoopEvent;
+use crate::machine::{Action, Event, Machine, Wanted};
+use crate::state::{Asked, OpenQuestion, RunEnd, RunState, StateError, StateWriter, TaskRecord};
+use crate::tasks::TaskId;
+use crate::time::unix_ms;
+
+/// How often the mailbox is looked at.
+const MAILBOX: Duration = Duration::from_millis(200);
+
+/// How long sessions may take to end when they have to at once.
+const AT_ONCE: Duration = Duration::from_secs(15);
+
+/// What a run is started with.
+pub struct LoopOptions {
+    /// The configuration.
+    pub config: Config,
+    /// Its file, relative to the workspace, which no task may change.
+    pub config_file: Option<PathBuf>,
+    /// Where things are.
+    pub folders: Folders,
+    /// Who works.
+    pub agent: Arc<dyn Agent>,
+    /// What is masked in the output of gates.
+    pub secrets: Secrets,
+    /// What was asked for.
+    pub wanted: Wanted,
+    /// Whether all permissions are skipped.
+    pub skip_permissions: bool,
+}
+
+/// Sees everything that happens, with the state after it.
+pub type Watcher = Box<dyn FnMut(&LoopEvent, &RunState) + Send>;
+
+/// How a run is told to end.
+#[derive(Debug, Clone)]
+pub struct Handles {
+    hurry: watch::Sender<Hurry>,
+}
+
+impl Handles {
+    /// Wants the run to end: the first time after the turn was interrupted, the second time at once.
+    pub fn interrupt(&self) {
+        self.hurry.send_modify(|hurry| {
+            *hurry = if *hurry == Hurry::None { Hurry::Interrupt } else { Hurry::Now };
+        });
+    }
+}
+
+/// Both ends of a channel.
+type Channel<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
+
+/// A run that goes on.
+pub struct Runner {
+    machine: Machine,
+    context: Arc<Context>,
+    writer: StateWriter,
+    watcher: Watcher,
+    mailbox: Mailbox,
+    hurry: watch::Sender<Hurry>,
+    asks: Channel<OpenAsk>,
+    open: Vec<OpenAsk>,
+    activity: Channel<(TaskId, String)>,
+    at_work: JoinSet<Done>,
+    news: JoinSet<Result<(), String>>,
+    wake_at: Option<i64>,
+}
+
+impl Runner {
+    /// A run over this state.
+    pub fn new(options: LoopOptions, state: RunState, watcher: Watcher) -> Self {
+        let LoopOptions { config, config_file, folders, agent, secrets, wanted, skip_permissions } = options;
+        let has_work = state.tasks.iter().any(|task| task.step.is_some());
+        let parallel = if has_work { state.parallel } else { config.parallel };
+        let context = Context {
+            git: Git::new(&folders.workspace, folders.state(), &config.folder),
+            config: config.clone(),
+            config_file,
+            agent,
+            secrets,
+            run_id: state.run_id.clone(),
+            skip_permissions,
+            is_parallel: parallel > 1,
+            folders,
+        };
+        Self {
+            writer: StateWriter::new(context.folders.state()),
+            mailbox: Mailbox::new(context.folders.mailbox()),
+            machine: Machine::new(state, config, wanted, || uuid::Uuid::new_v4().to_string()),
+            context: Arc::new(context),
+            watcher,
+            hurry: watch::channel(Hurry::None).0,
+            asks: mpsc::unbounded_channel(),
+            open: Vec::new(),
+            activity: mpsc::unbounded_channel(),
+            at_work: JoinSet::new(),
+            news: JoinSet::new(),
+            wake_at: None,
+        }
+    }
+
+    /// How it is told to end.
+    pub fn handles(&self) -> Handles {
+        Handles { hurry: self.hurry.clone() }
+    }
+
+    /// Runs to the end. The state is on disk then.
+    pub async fn run(mut self) -> Result<(RunEnd, RunState), StateError> {
+        let mut hurry = self.hurry.subscribe();
+        let mut events = VecDeque::from([Event::Start]);
+        let mut mailbox = tokio::time::interval(MAILBOX);
+        mailbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut end = None;
+        let mut heard = Hurry::None;
+        let mut give_up_at: Option<tokio::time::Instant> = None;
+        loop {
+            while let Some(event) = events.pop_front() {
+                let is_tick = event == Event::Tick;
+                let actions = self.machine.handle(unix_ms(), event);
+                if !is_tick || !actions.is_empty() {
+                    // Before anything is done.
+                    self.writer.write(self.machine.state())?;
+                }
+                for action in actions {
+                    if let Action::Finish(how) = action {
+                        end = Some(how);
+                    } else {
+                        events.extend(self.act(action));
+                    }
+                }
+            }
+            if let Some(end) = end {
+                self.at_work.shutdown().await;
+                self.finish_news().await;
+                return Ok((end, self.machine.state().clone()));
+            }
+            tokio::select! {
+                Some(done) = self.at_work.join_next() => events.push_back(match done {
+                    Ok(Ok(event)) => event,
+                    Ok(Err(why)) => Event::Broken { why },
+                    Err(error) => Event::Broken { why: format!("a part of the loop failed: {error}") },
+                }),
+                Some(ask) = self.asks.1.recv() => events.push_back(self.asked(ask)),
+                Some((task, text)) = self.activity.1.recv() => {
+                    self.tell(&LoopEvent::Activity { task, text });
+                }
+                Some(sent) = self.news.join_next() => {
+                    if let Ok(Err(text)) = sent {
+                        self.tell(&LoopEvent::Warning { text });
+                    }
+                }
+                _ = mailbox.tick() => events.extend(self.look_around()),
+                _ = hurry.wait_for(|now| *now > heard), if heard != Hurry::Now => {
+                    if heard == Hurry::None {
+                        events.push_back(Event::Interrupt);
+                    }
+                    heard = *self.hurry.borrow();
+                    if heard == Hurry::Now {
+                        give_up_at = Some(tokio::time::Instant::now() + AT_ONCE);
+                    }
+                }
+                () = until(give_up_at) => {
+                    // What is being done is on disk, and goes on with the next start.
+                    self.at_work.shutdown().await;
+                    return Ok((RunEnd::Interrupted, self.machine.state().clone()));
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, event: &LoopEvent) {
+        (self.watcher)(event, self.machine.state());
+        if let Some(news) = News::of(event, &self.context.run_id) {
+            let context = Arc::clone(&self.context);
+            self.news.spawn(async move {
+                news::send(&news, &context.config.notify, &context.folders.workspace).await
+            });
+        }
+    }
+
+    /// Those who wait for news get them, and those who do not answer in time do not hold anybody up.
+    async fn finish_news(&mut self) {
+        while let Some(sent) = self.news.join_next().await {
+            if let Ok(Err(text)) = sent {
+                (self.watcher)(&LoopEvent::Warning { text }, self.machine.state());
+            }
+        }
+    }
+
+    fn record(&self, task: &TaskId) -> Option<TaskRecord> {
+        self.machine.state().task(task).cloned()
+    }
+
+    /// Does something. What takes time is done beside.
+    fn act(&mut self, action: Action) -> Option<Event> {
+        let context = Arc::clone(&self.context);
+        match action {
+            Action::Tell(event) => {
+                self.tell(&event);
+                return None;
+            }
+            Action::ReadTasks => return Some(event_of(perform::read_list(&context))),
+            Action::Prepare(task) => drop(self.at_work.spawn(perform::prepare(context, task))),
+            Action::Restore { task, tree } => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::restore(context, record, tree));
+            }
+            Action::RunGates(task) => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::gates(context, record));
+            }
+            Action::RunAgent(order) => {
+                let record = self.record(&order.task)?;
+                let around = self.surroundings(&record);
+                self.at_work.spawn(perform::agent(context, order, record, around));
+            }
+            Action::Recover { task, session_id } => {
+                return Some(event_of(perform::recover(&context, task, &session_id)));
+            }
+            Action::Inspect { task, base } => drop(self.at_work.spawn(perform::inspect(context, task, base))),
+            Action::MakeCommit { task, on_branch, merges } => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::make_commit(context, record, on_branch, merges));
+            }
+            Action::Advance { task, commit, parent } => {
+                self.at_work.spawn(perform::advance(context, task, commit, parent));
+            }
+            Action::Shelve { task, failure } => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::shelve(context, record, failure));
+            }
+            Action::Learn { task, key, text } => {
+                let record = self.record(&task)?;
+                if let Err(text) = perform::learn(&context, &record, &key, &text) {
+                    self.tell(&LoopEvent::Warning { text });
+                }
+            }
+            Action::WakeAt(at) => self.wake_at = Some(at),
+            Action::StopAgents => self.hurry.send_modify(|hurry| *hurry = (*hurry).max(Hurry::Interrupt)),
+            Action::Finish(_) => {}
+        }
+        None
+    }
+
+    fn surroundings(&self, record: &TaskRecord) -> Surroundings {
+        let config = &self.context.config;
+        let task = record.task.id.clone();
+        let activity = self.activity.0.clone();
+        Surroundings {
+            desk: Desk {
+                task: task.to_string(),
+                asks: self.asks.0.clone(),
+                questions: (config.questions.policy, config.questions.longest_wait.duration()),
+                permissions: config.permissions.policy,
+                known: record.answers.clone(),
+                waiting: Arc::default(),
+            },
+            hurry: self.hurry.subscribe(),
+            activity: Arc::new(move |text| {
+                let _ = activity.send((task.clone(), text.to_owned()));
+            }),
+        }
+    }
+
+    fn asked(&mut self, ask: OpenAsk) -> Event {
+        let question = OpenQuestion {
+            id: ask.id.clone(),
+            task: TaskId::new(ask.task.clone()),
+            asked: ask.asked.clone(),
+            since: unix_ms(),
+        };
+        self.open.push(ask);
+        Event::Asked(question)
+    }
+
+    /// Looks at the mailbox, the clock, and at questions that nobody asks any more.
+    fn look_around(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let withdrawn = self.open.iter().filter(|ask| ask.is_withdrawn());
+        events.extend(withdrawn.map(|ask| Event::AskEnded {
+            id: ask.id.clone(),
+            by: None,
+            answers: Vec::new(),
+        }));
+        self.open.retain(|ask| !ask.is_withdrawn());
+        let (mails, odd) = self.mailbox.take();
+        for path in odd {
+            self.tell(&LoopEvent::Warning { text: format!("{} is no mail", path.display()) });
+        }
+        for mail in mails {
+            match mail {
+                Mail::Skip { task } => events.push(Event::Skip(task)),
+                Mail::Retry { task } => events.push(Event::Retry(task)),
+                Mail::Answer { question, answers, by } => {
+                    match self.answer(question.as_deref(), &answers, by) {
+                        Ok(event) => events.push(event),
+                        Err(text) => self.tell(&LoopEvent::Warning { text }),
+                    }
+                }
+            }
+        }
+        if self.wake_at.is_none_or(|at| unix_ms() >= at) {
+            self.wake_at = None;
+            events.push(Event::Tick);
+        }
+        events
+    }
+
+    fn answer(&mut self, which: Option<&str>, words: &[String], by: String) -> Result<Event, String> {
+        let is_meant = |ask: &OpenAsk| which.is_none_or(|name| ask.id.starts_with(name) || ask.task == name);
+        let places: Vec<usize> =
+            self.open.iter().enumerate().filter(|(_, ask)| is_meant(ask)).map(|(at, _)| at).collect();
+        let &[place] = places.as_slice() else {
+            let problem =
+                if places.is_empty() { "nobody asks that" } else { "several questions are open; name one" };
+            return Err(format!("an answer came, but {problem}"));
+        };
+        let Some(ask) = self.open.get(place) else { return Err("nobody asks that".to_owned()) };
+        let (reply, answers) = match &ask.asked {
+            Asked::Questions { questions } => {
+                let answers = match_answers(questions, words).map_err(|error| error.to_string())?;
+                (Reply::Answers(answers.clone()), answers)
+            }
+            Asked::Permission { .. } => {
+                let is_yes = words
+                    .first()
+                    .is_some_and(|word| matches!(word.to_lowercase().as_str(), "y" | "yes" | "allow"));
+                (if is_yes { Reply::Allow } else { Reply::Deny(words.join(" ")) }, Vec::new())
+            }
+        };
+        let ask = self.open.remove(place);
+        let id = ask.id.clone();
+        if !ask.answer(reply) {
+            return Err("an answer came, but the question was withdrawn".to_owned());
+        }
+        Ok(Event::AskEnded { id, by: Some(by), answers })
+    }
+}
+
+fn event_of(done: Done) -> Event {
+    done.unwrap_or_else(|why| Event::Broken { why })
+}
+
+async fn until(instant: Option<tokio::time::Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,74 @@
+//! The small files that others read, made from the state of the run.
+
+use serde::{Deserialize, Serialize};
+
+use super::{RunState, Step};
+use crate::time::rfc3339;
+
+/// `budget.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BudgetFile {
+    /// The run.
+    pub run_id: String,
+    /// Dollars, as far as they are known.
+    pub total_cost_usd: f64,
+    /// The limit.
+    pub max_cost_usd: f64,
+    /// Sessions that did not say what they cost.
+    pub unknown_costs: u32,
+    /// Sessions that count.
+    pub iterations: u32,
+    /// The limit.
+    pub max_iterations: u32,
+    /// Tokens.
+    pub tokens: u64,
+    /// The limit.
+    pub max_tokens: u64,
+    /// Time at work, in milliseconds.
+    pub wall_time_ms: u64,
+    /// The limit.
+    pub max_wall_time_ms: u64,
+}
+
+/// `claude-session.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionFile {
+    /// The planner's last session.
+    pub planner_session_id: Option<String>,
+    /// The coder's last session.
+    pub coder_session_id: Option<String>,
+    /// When it was written.
+    pub updated_at: String,
+}
+
+/// What `budget.json` says.
+pub fn budget_file(run: &RunState) -> BudgetFile {
+    let budget = run.budget();
+    BudgetFile {
+        run_id: run.run_id.clone(),
+        total_cost_usd: budget.cost_usd,
+        max_cost_usd: run.limits.cost_usd,
+        unknown_costs: budget.unknown_costs,
+        iterations: budget.iterations,
+        max_iterations: run.limits.iterations,
+        tokens: budget.tokens,
+        max_tokens: run.limits.tokens,
+        wall_time_ms: budget.active_ms,
+        max_wall_time_ms: run.limits.wall_time.as_millis(),
+    }
+}
+
+/// What `claude-session.json` says.
+pub fn session_file(run: &RunState) -> SessionFile {
+    let live = run.tasks.iter().find_map(|task| match &task.step {
+        Some(Step::Agent { session_id, .. }) => Some(session_id.clone()),
+        _ => None,
+    });
+    let attempts = run.tasks.iter().flat_map(|task| &task.attempts);
+    let last = attempts.max_by_key(|attempt| attempt.ended_at).and_then(|attempt| attempt.session_id.clone());
+    SessionFile {
+        planner_session_id: run.planner_session.clone(),
+        coder_session_id: live.or(last),
+        updated_at: rfc3339(run.updated_at),
+    }
+}

@@ -1,0 +1,166 @@
+//! Task lists: what is to be done, in which order, and how it is marked as done.
+//!
+//! Everything in here is text in, text out. The list is edited by the loop and by people, never by the model.
+
+mod folder;
+mod markdown;
+mod order;
+mod prd;
+mod slug;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use folder::is_task;
+pub use order::{Readiness, readiness};
+
+/// Names a task, in the list and in all files about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TaskId(String);
+
+impl TaskId {
+    /// A name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for TaskId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its name.
+    pub id: TaskId,
+    /// What to do, in a line.
+    pub title: String,
+    /// What it is a part of, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<String>,
+    /// What to do, at length.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub details: String,
+    /// When it is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance: Vec<String>,
+    /// What must be done before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<TaskId>,
+    /// Whether the list says that it is done.
+    #[serde(default)]
+    pub done: bool,
+}
+
+/// A list of tasks with the text that it was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskList {
+    /// The tasks, in order.
+    pub tasks: Vec<Task>,
+    source: Source,
+}
+
+/// What a list was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A Markdown checklist.
+    Markdown(String),
+    /// User stories with `passes`.
+    Prd(String),
+    /// A folder of Markdown files, each with its name.
+    Folder(Vec<(PathBuf, String)>),
+}
+
+/// Why a list cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskError {
+    /// There is nothing in it.
+    #[error(
+        "there are no tasks in it; write some as `- [ ] what to do`, or make them with `weir loop plan PRD`"
+    )]
+    Empty,
+    /// A `prd.json` that is none.
+    #[error(
+        "it is no list of user stories: {0}; it needs {{\"userStories\": [{{\"id\", \"title\", \"passes\"}}]}}"
+    )]
+    Prd(String),
+    /// Two tasks of one name.
+    #[error(
+        "two tasks have the name {0}; give one of them another, such as {{#other-name}} at the end of its line"
+    )]
+    Twice(TaskId),
+    /// A task needs one that is not there.
+    #[error("task {task} needs {needs}, which is not in the list; the names are: {known}")]
+    UnknownNeed {
+        /// The task.
+        task: TaskId,
+        /// What it needs.
+        needs: TaskId,
+        /// What there is.
+        known: String,
+    },
+    /// Tasks need each other.
+    #[error("these tasks need each other, so none can be first: {0}")]
+    Circle(String),
+    /// There is no such task.
+    #[error("there is no task {0} in the list; `weir loop status` shows the names")]
+    NoSuchTask(TaskId),
+}
+
+/// How a list was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// The file is now this.
+    File(String),
+    /// This file of the folder is now this.
+    InFolder(PathBuf, String),
+    /// It said so already.
+    Nothing,
+}
+
+impl TaskList {
+    /// Reads a list.
+    pub fn parse(source: Source) -> Result<Self, TaskError> {
+        let mut tasks = match &source {
+            Source::Markdown(text) => markdown::parse(text),
+            Source::Prd(text) => prd::parse(text)?,
+            Source::Folder(files) => folder::parse(files),
+        };
+        if tasks.is_empty() {
+            return Err(TaskError::Empty);
+        }
+        order::resolve(&mut tasks)?;
+        Ok(Self { tasks, source })
+    }
+
+    /// A task by its name.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id == *id)
+    }
+
+    /// Marks a task as done. Marking it again changes nothing.
+    pub fn mark_done(&self, id: &TaskId) -> Result<Edit, TaskError> {
+        let task = self.task(id).ok_or_else(|| TaskError::NoSuchTask(id.clone()))?;
+        if task.done {
+            return Ok(Edit::Nothing);
+        }
+        match &self.source {
+            Source::Markdown(text) => Ok(Edit::File(markdown::mark_done(text, id))),
+            Source::Prd(text) => prd::mark_done(text, id).map(Edit::File),
+            Source::Folder(files) => {
+                Ok(folder::mark_done(files, id)
+                    .map_or(Edit::Nothing, |(name, text)| Edit::InFolder(name, text)))
+            }
+        }
+    }
+}

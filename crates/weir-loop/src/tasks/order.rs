@@ -1,0 +1,150 @@
+//! Which task may be worked on: what it needs is done. Pure.
+
+use std::collections::BTreeMap;
+
+use super::{Task, TaskError, TaskId};
+
+/// Whether a task may begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// All that it needs is done.
+    Ready,
+    /// Something that it needs is not done yet.
+    Waits,
+    /// Something that it needs will not be done in this run.
+    Blocked(TaskId),
+}
+
+/// How far a task is, for those that need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It is done.
+    Done,
+    /// It may still be done.
+    Open,
+    /// It will not be done.
+    GivenUp,
+}
+
+/// Whether a task with these needs may begin. `progress` tells about the others.
+pub fn readiness(needs: &[TaskId], progress: impl Fn(&TaskId) -> Option<bool>) -> Readiness {
+    let as_progress = |id: &TaskId| match progress(id) {
+        Some(true) => Progress::Done,
+        Some(false) => Progress::Open,
+        None => Progress::GivenUp,
+    };
+    let mut waits = false;
+    for need in needs {
+        match as_progress(need) {
+            Progress::Done => {}
+            Progress::Open => waits = true,
+            Progress::GivenUp => return Readiness::Blocked(need.clone()),
+        }
+    }
+    if waits { Readiness::Waits } else { Readiness::Ready }
+}
+
+/// Finds the tasks that are meant by `needs`, by name or by title, and refuses lists that cannot be worked through.
+pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
+    let mut names: BTreeMap<String, TaskId> = BTreeMap::new();
+    for task in tasks.iter() {
+        // A name that was given wins over the title of another task.
+        names.entry(task.title.to_lowercase()).or_insert_with(|| task.id.clone());
+    }
+    let mut ids = BTreeMap::new();
+    for task in tasks.iter() {
+        if ids.insert(task.id.clone(), ()).is_some() {
+            return Err(TaskError::Twice(task.id.clone()));
+        }
+    }
+    let known = || {
+        let names: Vec<&str> = ids.keys().take(20).map(TaskId::as_str).collect();
+        names.join(", ")
+    };
+    for task in tasks.iter_mut() {
+        for need in &mut task.needs {
+            if ids.contains_key(need) {
+                continue;
+            }
+            match names.get(&need.as_str().to_lowercase()) {
+                Some(id) => *need = id.clone(),
+                None => {
+                    return Err(TaskError::UnknownNeed {
+                        task: task.id.clone(),
+                        needs: need.clone(),
+                        known: known(),
+                    });
+                }
+            }
+        }
+    }
+    circles(tasks)
+}
+
+/// Takes away what needs nothing that is left, until nothing is left.
+fn circles(tasks: &[Task]) -> Result<(), TaskError> {
+    let mut left: BTreeMap<&TaskId, &[TaskId]> =
+        tasks.iter().map(|task| (&task.id, task.needs.as_slice())).collect();
+    loop {
+        let free: Vec<&TaskId> = left
+            .iter()
+            .filter(|(_, needs)| !needs.iter().any(|need| left.contains_key(need)))
+            .map(|(id, _)| *id)
+            .collect();
+        if free.is_empty() {
+            break;
+        }
+        for id in free {
+            left.remove(id);
+        }
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = left.keys().map(|id| id.as_str()).collect();
+    Err(TaskError::Circle(names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Source, TaskList};
+    use super::*;
+
+    fn list(text: &str) -> Result<TaskList, TaskError> {
+        TaskList::parse(Source::Markdown(text.to_owned()))
+    }
+
+    #[test]
+    fn needs_are_found_by_name_and_by_title() {
+        let list = list(
+            "- [ ] First thing\n- [ ] B {#b}\n  - needs: First thing\n- [ ] C\n  needs: b, first-thing\n",
+        )
+        .unwrap();
+        assert_eq!(list.tasks[1].needs, [TaskId::new("first-thing")]);
+        assert_eq!(list.tasks[2].needs, [TaskId::new("b"), TaskId::new("first-thing")]);
+    }
+
+    #[test]
+    fn lists_that_cannot_be_worked_through_are_refused() {
+        assert!(matches!(list("- [ ] A\n  needs: z\n"), Err(TaskError::UnknownNeed { .. })));
+        assert!(matches!(list("- [ ] A {#x}\n- [ ] B {#x}\n"), Err(TaskError::Twice(_))));
+        let circle =
+            list("- [ ] A\n  needs: b\n- [ ] B\n  needs: c\n- [ ] C\n  needs: a\n- [ ] D\n").unwrap_err();
+        assert_eq!(circle, TaskError::Circle("a, b, c".into()));
+        assert!(matches!(list("nothing"), Err(TaskError::Empty)));
+    }
+
+    #[test]
+    fn a_task_is_blocked_by_what_was_given_up() {
+        let progress = |id: &TaskId| match id.as_str() {
+            "done" => Some(true),
+            "open" => Some(false),
+            _ => None,
+        };
+        let of =
+            |needs: &[&str]| readiness(&needs.iter().map(|n| TaskId::new(*n)).collect::<Vec<_>>(), progress);
+        assert_eq!(of(&["done"]), Readiness::Ready);
+        assert_eq!(of(&["done", "open"]), Readiness::Waits);
+        assert_eq!(of(&["open", "failed"]), Readiness::Blocked(TaskId::new("failed")));
+    }
+}

@@ -1,0 +1,228 @@
+//! A small repository with a task list, and the loop in it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use weir_loop::agent::{AgentRequest, SessionAgent};
+use weir_loop::config::{Config, parse};
+use weir_loop::event::LoopEvent;
+use weir_loop::machine::Wanted;
+use weir_loop::shell::{Folders, Handles, LoopOptions, OpenOptions, Runner, open};
+use weir_loop::state::{RunEnd, RunState, TaskRecord};
+use weir_loop::tasks::TaskId;
+use weir_process::{Environment, LogOptions, PlainCommand, Secrets};
+use weir_session::SessionOptions;
+
+/// Longer than anything takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(900);
+
+/// A repository with a loop.
+pub(crate) struct Place {
+    folder: TempDir,
+    pub(crate) config: Config,
+    misbehave: Option<String>,
+    /// A real CLI and all of its environment.
+    real: Option<(PathBuf, Vec<(OsString, OsString)>)>,
+    events: Arc<Mutex<Vec<LoopEvent>>>,
+}
+
+/// What a run came to.
+pub(crate) struct Ran {
+    pub(crate) end: RunEnd,
+    pub(crate) state: RunState,
+    pub(crate) events: Vec<LoopEvent>,
+}
+
+impl Ran {
+    pub(crate) fn task(&self, name: &str) -> &TaskRecord {
+        self.state
+            .task(&TaskId::new(name))
+            .unwrap_or_else(|| panic!("there is no task {name}: {:#?}", self.state))
+    }
+}
+
+/// A task with a script for the simulated CLI.
+pub(crate) fn task(title: &str, script: &serde_json::Value) -> String {
+    format!("- [ ] {title}\n  @@{script}\n")
+}
+
+/// A script that runs a command and says something.
+pub(crate) fn does(command: &str) -> serde_json::Value {
+    serde_json::json!([{"tool": "Bash", "input": {"command": command}}, {"text": "Done, all tests pass."}])
+}
+
+fn simulated_claude() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).unwrap();
+    let program = built.join("examples").join(format!("simulated-claude{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "{} is not there: `cargo test -p weir-loop` builds it", program.display());
+    program
+}
+
+/// Waits for a condition that nobody tells us about.
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let started = std::time::Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < DEADLINE, "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+impl Place {
+    /// A repository with this list and this configuration.
+    pub(crate) async fn new(list: &str, config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Self {
+            config: parse(config).unwrap(),
+            folder,
+            misbehave: None,
+            real: None,
+            events: Arc::default(),
+        };
+        std::fs::create_dir_all(place.workspace()).unwrap();
+        std::fs::create_dir_all(place.folder.path().join("home")).unwrap();
+        place.write("TASKS.md", list);
+        place.write("README", "a repository\n");
+        place.write("weir.toml", config);
+        for args in [
+            &["init", "-q", "-b", "main"][..],
+            &["config", "user.name", "Test"],
+            &["config", "user.email", "test@example.com"],
+            &["add", "-A"],
+            &["commit", "-q", "-m", "Begin"],
+        ] {
+            place.git(args).await;
+        }
+        place
+    }
+
+    pub(crate) fn misbehaving(mut self, how: &str) -> Self {
+        self.misbehave = Some(how.to_owned());
+        self
+    }
+
+    /// On a real CLI, with nothing else in its environment.
+    pub(crate) fn on(mut self, program: &Path, environment: Vec<(OsString, OsString)>) -> Self {
+        self.real = Some((program.to_owned(), environment));
+        self
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    pub(crate) fn folders(&self) -> Folders {
+        Folders::new(self.workspace(), &self.config.folder)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.workspace().join(name), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.workspace().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.workspace().join(name).exists()
+    }
+
+    pub(crate) async fn git(&self, args: &[&str]) -> String {
+        let done =
+            PlainCommand::new("git").args(args.iter().copied()).cwd(self.workspace()).run().await.unwrap();
+        assert!(done.is_success(), "git {args:?}: {}", done.stderr.text());
+        done.stdout.text()
+    }
+
+    /// The subjects of the commits since the first, oldest first.
+    pub(crate) async fn commits(&self) -> Vec<String> {
+        let text = self.git(&["log", "--first-parent", "--reverse", "--format=%s"]).await;
+        text.lines().skip(1).map(str::to_owned).collect()
+    }
+
+    /// The agent: sessions with the simulated CLI.
+    pub(crate) fn agent(&self) -> SessionAgent {
+        let folders = self.folders();
+        let home = self.folder.path().join("home");
+        let (misbehave, real) = (self.misbehave.clone(), self.real.clone());
+        let factory = move |request: &AgentRequest| {
+            let mut environment = Environment::only(["PATH"]).set("HOME", &home).set("TMPDIR", &home);
+            environment = environment.set("CLAUDE_CODE_MAX_RETRIES", "0");
+            if let Some(how) = &misbehave {
+                environment = environment.set("SIMULATED_CLAUDE_MISBEHAVE", how);
+            }
+            let mut program = simulated_claude();
+            if let Some((real, variables)) = &real {
+                program.clone_from(real);
+                let all = variables.iter();
+                environment = all.fold(Environment::empty(), |all, (name, value)| all.set(name, value));
+            }
+            let mut options = SessionOptions::new().program(program).environment(environment);
+            options.state_directory = Some(folders.state());
+            options.log = Some(LogOptions::new(folders.logs(), &request.mode, &request.task));
+            options.limits.interrupt = Duration::from_secs(2);
+            options.stop.grace = Duration::from_secs(1);
+            options
+        };
+        SessionAgent::new(Arc::new(factory))
+    }
+
+    /// Runs the loop to its end.
+    pub(crate) async fn run(&self) -> Ran {
+        self.run_with(Wanted::default(), |_| {}).await
+    }
+
+    /// The same; `started` gets what the run is told to end with.
+    pub(crate) async fn run_with(&self, wanted: Wanted, started: impl FnOnce(Handles)) -> Ran {
+        let opened = open(&self.folders(), &self.config, OpenOptions::default())
+            .await
+            .unwrap_or_else(|error| panic!("{error}"));
+        self.events.lock().unwrap().clear();
+        let options = LoopOptions {
+            config: self.config.clone(),
+            config_file: Some(PathBuf::from("weir.toml")),
+            folders: self.folders(),
+            agent: Arc::new(self.agent()),
+            secrets: Secrets::new(),
+            wanted,
+            skip_permissions: false,
+        };
+        let events = Arc::clone(&self.events);
+        let runner = Runner::new(
+            options,
+            opened.state,
+            Box::new(move |event, _| events.lock().unwrap().push(event.clone())),
+        );
+        started(runner.handles());
+        let (end, state) = tokio::time::timeout(DEADLINE, runner.run()).await.expect("the run ends").unwrap();
+        drop(opened.lock);
+        self.is_clean();
+        Ran { end, state, events: self.events.lock().unwrap().clone() }
+    }
+
+    /// No process is left of it.
+    fn is_clean(&self) {
+        let left = weir_process::leftovers(&self.folders().state()).unwrap();
+        assert!(left.is_empty(), "{left:?}");
+        let home = format!("HOME={}\0", self.folder.path().join("home").display());
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let is_ours = environment.windows(home.len()).any(|part| part == home.as_bytes());
+            assert!(!is_ours, "{} is left", entry.path().display());
+        }
+    }
+
+    /// The raw logs of sessions.
+    pub(crate) fn logs(&self) -> Vec<PathBuf> {
+        let mut logs: Vec<PathBuf> =
+            std::fs::read_dir(self.folders().logs()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        logs.retain(|path| {
+            path.to_string_lossy().ends_with(".ndjson") && !path.to_string_lossy().ends_with(".in.ndjson")
+        });
+        logs.sort();
+        logs
+    }
+}

@@ -1,0 +1,168 @@
+//! The test plan of the document that the loop implements, by name.
+
+use serde_json::json;
+use weir_loop::agent::{Agent as _, AgentEnd, AgentRequest, Desk, Hurry, Surroundings, run_from_log};
+use weir_loop::config::{Mode, PermissionPolicy, QuestionPolicy};
+use weir_loop::outcome::Outcome;
+use weir_loop::state::{BudgetFile, RunEnd, SessionFile};
+
+use crate::place::{Place, does, task};
+
+#[tokio::test]
+async fn happy_path() {
+    let list = task("Write it", &does("echo text > file.txt"));
+    let place = Place::new(&list, "").await;
+    let ran = place.run().await;
+    assert_eq!(ran.end, RunEnd::Completed);
+    let record = ran.task("write-it");
+    let attempt = &record.attempts[0];
+    assert_eq!((attempt.outcome, attempt.counted, attempt.degraded), (Outcome::Done, true, false));
+    assert!(attempt.session_id.is_some() && attempt.cost_usd.is_some_and(|usd| usd > 0.0));
+    assert_eq!(place.commits().await, ["Write it"]);
+    assert_eq!(place.read("TASKS.md"), list.replace("- [ ]", "- [x]"));
+    assert_eq!(place.git(&["status", "--porcelain"]).await, "");
+    let message = place.git(&["log", "-1", "--format=%B"]).await;
+    assert!(message.contains("Weir-Task: write-it") && message.contains("Weir-Receipt: {"), "{message}");
+    let budget: BudgetFile = serde_json::from_str(&place.read(".ralph/state/budget.json")).unwrap();
+    assert_eq!((budget.iterations, Some(budget.total_cost_usd)), (1, attempt.cost_usd));
+    let sessions: SessionFile =
+        serde_json::from_str(&place.read(".ralph/state/claude-session.json")).unwrap();
+    assert_eq!(sessions.coder_session_id, attempt.session_id);
+    let log = place.logs().remove(0);
+    assert!(log.to_string_lossy().ends_with("-coder-write-it.ndjson"), "{}", log.display());
+}
+
+#[tokio::test]
+async fn large_lines() {
+    let place = Place::new(&task("A", &does("echo 1 > a.txt")), "").await.misbehaving(r#"{"huge_line": 12}"#);
+    let ran = place.run().await;
+    assert_eq!(ran.end, RunEnd::Completed);
+    assert!(std::fs::metadata(&place.logs()[0]).unwrap().len() > 12 << 20);
+}
+
+#[tokio::test]
+async fn missing_result() {
+    let place = Place::new(&task("A", &does("echo 1 > a.txt")), "").await.misbehaving("exit_without_result");
+    let ran = place.run().await;
+    let record = ran.task("a");
+    assert_eq!(record.outcome(), Some(Outcome::Crashed));
+    // A tool had run, so the session is not had again; its log is named and its work is kept.
+    assert_eq!(record.attempts.len(), 1);
+    assert!(record.attempts[0].log.as_ref().is_some_and(|log| log.is_file()));
+    assert!(record.kept.is_some() && !place.has("a.txt"));
+    assert_eq!(place.git(&["status", "--porcelain"]).await, "");
+}
+
+#[tokio::test]
+async fn permission_denials() {
+    let list = task(
+        "A",
+        &json!([{"tool": "WebFetch", "input": {"url": "https://example.com/x", "prompt": "p"}}, {"text": "ok"}]),
+    ) + &task("B", &does("echo b > b.txt"));
+    let place = Place::new(&list, "").await;
+    let ran = place.run().await;
+    assert!(matches!(ran.end, RunEnd::Denied { .. }), "{:?}", ran.end);
+    let failure = ran.task("a").failure.clone().unwrap();
+    assert_eq!((failure.outcome, failure.denials[0].tool.as_str()), (Outcome::Denied, "WebFetch"));
+    assert_eq!(failure.denials[0].input["url"], "https://example.com/x");
+    assert_eq!(failure.denials[0].rule, "WebFetch(domain:example.com)");
+    assert!(!place.has("b.txt"), "it halts");
+}
+
+fn request(place: &Place, session: &str, resume: bool) -> AgentRequest {
+    AgentRequest {
+        task: "plan".into(),
+        mode: "planner".into(),
+        cwd: place.workspace(),
+        session_id: session.into(),
+        resume,
+        prompt: "@@[{\"text\":\"Which database?\"}]".into(),
+        settings: Mode::default(),
+        max_cost_usd: 1.0,
+        timeout: std::time::Duration::from_secs(60),
+        max_turns: None,
+        skip_permissions: false,
+        protected: Vec::new(),
+    }
+}
+
+fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
+    let (hurry, receiver) = tokio::sync::watch::channel(Hurry::None);
+    let desk = Desk {
+        task: "plan".into(),
+        asks: tokio::sync::mpsc::unbounded_channel().0,
+        questions: (QuestionPolicy::Skip, std::time::Duration::from_secs(1)),
+        permissions: PermissionPolicy::Deny,
+        known: std::collections::BTreeMap::new(),
+        waiting: std::sync::Arc::default(),
+    };
+    (hurry, Surroundings { desk, hurry: receiver, activity: std::sync::Arc::new(|_| {}) })
+}
+
+#[tokio::test]
+async fn continue_and_fork() {
+    const ID: &str = "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c11";
+    let place = Place::new("- [ ] a\n", "").await;
+    let (_hurry, surroundings) = around();
+    let first = place.agent().run(request(&place, ID, false), surroundings.clone()).await;
+    assert_eq!((first.session_id.as_deref(), first.forked), (Some(ID), false));
+    let second = place.agent().run(request(&place, ID, true), surroundings.clone()).await;
+    assert_eq!((second.session_id.as_deref(), second.forked), (Some(ID), false), "the same session goes on");
+    let place = place.misbehaving("other_session");
+    let third = place.agent().run(request(&place, ID, true), surroundings).await;
+    assert!(third.forked && third.session_id.as_deref() != Some(ID), "another id is a fork: {third:?}");
+}
+
+#[tokio::test]
+async fn timeout() {
+    let list = task(
+        "Slow",
+        &json!([{"tool": "Bash", "input": {"command": "echo $$ > pid; sleep 300"}}, {"text": "late"}]),
+    );
+    let place = Place::new(&list, "[loop.task_limits]\nwall_time = \"2s\"").await;
+    let ran = place.run().await;
+    let record = ran.task("slow");
+    assert_eq!(record.outcome(), Some(Outcome::TimedOut), "{record:#?}");
+    let log = record.attempts[0].log.clone().unwrap();
+    assert!(std::fs::metadata(log).unwrap().len() > 0, "the log is preserved");
+    // That nothing is left of it was looked at when the run ended.
+}
+
+#[tokio::test]
+async fn a_parse_error_is_recorded_and_the_run_goes_on() {
+    let place = Place::new(&task("A", &does("echo 1 > a.txt")), "")
+        .await
+        .misbehaving("broken_json,sandbox_debug,unknown_type");
+    let ran = place.run().await;
+    assert_eq!(ran.end, RunEnd::Completed);
+    assert!(ran.task("a").attempts[0].malformed_lines >= 2);
+    let log = std::fs::read_to_string(&place.logs()[0]).unwrap();
+    assert!(log.contains("[SandboxDebug]"), "the line is in the log as it was");
+}
+
+#[tokio::test]
+async fn a_fallback_to_streamed_text_is_marked_degraded() {
+    let place =
+        Place::new(&task("A", &json!([{"text": "only words"}])), "").await.misbehaving("exit_without_result");
+    let ran = place.run().await;
+    let attempts = &ran.task("a").attempts;
+    assert!(attempts.iter().all(|attempt| attempt.degraded), "{attempts:#?}");
+    assert_eq!(attempts.len(), 2, "no tool had run, so it was tried once more");
+}
+
+#[tokio::test]
+async fn what_the_log_says_is_what_the_session_said() {
+    let list = task("A", &does("echo 1 > a.txt")) + &task("B", &json!([{"text": "nothing to do"}]));
+    let place = Place::new(&list, "").await;
+    let ran = place.run().await;
+    for record in &ran.state.tasks {
+        let attempt = &record.attempts[0];
+        let told = run_from_log(attempt.log.as_ref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
+        assert_eq!(told.end, AgentEnd::Answered);
+        assert_eq!(
+            (told.cost_usd, told.tokens, told.turns),
+            (attempt.cost_usd, attempt.tokens, attempt.turns)
+        );
+        assert_eq!(told.session_id, attempt.session_id);
+    }
+}

@@ -1,0 +1,97 @@
+//! Chat completions.
+
+use serde_json::{Value, json};
+
+use super::{Usage, event};
+use crate::request::Request;
+
+/// A chat completion while it is written.
+#[derive(Debug)]
+pub struct ChatReply {
+    id: String,
+    model: String,
+    created: i64,
+    include_usage: bool,
+}
+
+fn usage_json(usage: Usage) -> Value {
+    json!({
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total(),
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    })
+}
+
+impl ChatReply {
+    pub(super) fn new(request: &Request, id: &str, created: i64) -> Self {
+        Self {
+            id: format!("chatcmpl-{id}"),
+            model: request.model.clone(),
+            created,
+            include_usage: request.include_usage,
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn chunk(&self, choices: &Value, usage: Option<Usage>) -> String {
+        let mut chunk = json!({
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+        });
+        // With usage wanted, each chunk has the field, and the last one has the numbers.
+        if self.include_usage
+            && let Some(chunk) = chunk.as_object_mut()
+        {
+            chunk.insert("usage".to_owned(), usage.map_or(Value::Null, usage_json));
+        }
+        event(None, &chunk)
+    }
+
+    fn delta(&self, delta: &Value, finish: Option<&str>) -> String {
+        self.chunk(&json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]), None)
+    }
+
+    pub(super) fn start(&self) -> String {
+        self.delta(&json!({"role": "assistant", "content": ""}), None)
+    }
+
+    pub(super) fn text(&self, text: &str) -> String {
+        self.delta(&json!({"content": text}), None)
+    }
+
+    pub(super) fn reasoning(&self, text: &str) -> String {
+        self.delta(&json!({"reasoning_content": text}), None)
+    }
+
+    pub(super) fn finish(&self, usage: Usage) -> String {
+        let mut events = self.delta(&json!({}), Some("stop"));
+        if self.include_usage {
+            events.push_str(&self.chunk(&json!([]), Some(usage)));
+        }
+        events.push_str("data: [DONE]\n\n");
+        events
+    }
+
+    pub(super) fn whole(&self, text: &str, usage: Usage) -> Value {
+        json!({
+            "id": self.id,
+            "object": "chat.completion",
+            "created": self.created,
+            "model": self.model,
+            "choices": [{
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": null},
+                "logprobs": null,
+                "finish_reason": "stop",
+            }],
+            "usage": usage_json(usage),
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! Replies: in one piece, or as a stream of events.
+
+mod chat;
+mod responses;
+
+use serde_json::Value;
+
+use crate::request::{Endpoint, Request};
+
+/// What was used for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens that went in, cached ones included.
+    pub input_tokens: u64,
+    /// Those of them that came from a cache.
+    pub cached_tokens: u64,
+    /// Tokens that came out.
+    pub output_tokens: u64,
+}
+
+impl Usage {
+    fn total(self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+}
+
+/// Writes a reply: call the steps in their order, and send what each gives.
+#[derive(Debug)]
+pub enum Reply {
+    /// For `POST /v1/chat/completions`.
+    Chat(chat::ChatReply),
+    /// For `POST /v1/responses`.
+    Responses(responses::ResponsesReply),
+}
+
+impl Reply {
+    /// A reply to a request. `id` is any text of letters and digits that no other reply has; `created` is the time in
+    /// seconds since 1970.
+    pub fn new(request: &Request, id: &str, created: i64) -> Self {
+        match request.endpoint {
+            Endpoint::Chat => Self::Chat(chat::ChatReply::new(request, id, created)),
+            Endpoint::Responses => Self::Responses(responses::ResponsesReply::new(request, id, created)),
+        }
+    }
+
+    /// The id that the client gets to see.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Chat(reply) => reply.id(),
+            Self::Responses(reply) => reply.id(),
+        }
+    }
+
+    /// The stream begins.
+    pub fn start(&mut self) -> String {
+        match self {
+            Self::Chat(reply) => reply.start(),
+            Self::Responses(reply) => reply.start(),
+        }
+    }
+
+    /// More of the answer.
+    pub fn text(&mut self, text: &str) -> String {
+        match self {
+            Self::Chat(reply) => reply.text(text),
+            Self::Responses(reply) => reply.text(text),
+        }
+    }
+
+    /// What the agent does meanwhile, as reasoning.
+    pub fn reasoning(&mut self, text: &str) -> String {
+        match self {
+            Self::Chat(reply) => reply.reasoning(text),
+            // The basic form has no place for it.
+            Self::Responses(_) => String::new(),
+        }
+    }
+
+    /// The stream ends well.
+    pub fn finish(&mut self, usage: Usage) -> String {
+        match self {
+            Self::Chat(reply) => reply.finish(usage),
+            Self::Responses(reply) => reply.finish(usage),
+        }
+    }
+
+    /// The stream ends with an error.
+    pub fn fail(&mut self, error: &crate::OpenAiError) -> String {
+        match self {
+            Self::Chat(_) => event(None, &error.body()),
+            Self::Responses(reply) => reply.fail(error),
+        }
+    }
+
+    /// The whole reply in one piece.
+    pub fn whole(&self, text: &str, usage: Usage) -> Value {
+        match self {
+            Self::Chat(reply) => reply.whole(text, usage),
+            Self::Responses(reply) => reply.whole(text, usage),
+        }
+    }
+}
+
+/// A server-sent event.
+fn event(name: Option<&str>, data: &Value) -> String {
+    match name {
+        Some(name) => format!("event: {name}\ndata: {data}\n\n"),
+        None => format!("data: {data}\n\n"),
+    }
+}

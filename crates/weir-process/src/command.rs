@@ -1,0 +1,345 @@
+//! Runs a plain command to its end: a gate, git, a notification.
+//!
+//! It is bounded in time and in what is kept of its output, nothing goes through a shell, and when it is over, or
+//! when the future is dropped, no descendant of it is left.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+
+use crate::child::ChildLife;
+use crate::environment::Environment;
+use crate::exit::{Exit, StopOptions};
+use crate::launch::SpawnError;
+use crate::mark::{self, Mark};
+use crate::registry::Record;
+use crate::tree::{ProcessId, Tree};
+use crate::watcher;
+
+#[cfg(unix)]
+use crate::unix as platform;
+#[cfg(windows)]
+use crate::windows as platform;
+
+/// How long output may still come after the command and all that it started have ended.
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
+/// A command and its arguments, run to its end.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), weir_process::SpawnError> {
+/// use std::time::Duration;
+/// use weir_process::PlainCommand;
+///
+/// let done = PlainCommand::new("cargo").args(["test"]).timeout(Duration::from_secs(600)).run().await?;
+/// println!("{}: {}", done.exit, done.stdout.text());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PlainCommand {
+    /// The program: a path, or a name that is looked up in `PATH`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its working directory; ours if `None`.
+    pub cwd: Option<PathBuf>,
+    /// What it finds in its environment.
+    pub environment: Environment,
+    /// What it reads on its standard input.
+    pub input: Vec<u8>,
+    /// After this long it is ended, with everything that it started.
+    pub timeout: Option<Duration>,
+    /// How many bytes of each output stream are kept: the last ones.
+    pub keep_bytes: usize,
+    /// How patient we are when it has to end.
+    pub stop: StopOptions,
+    /// Where it is written down, so that [`crate::leftovers`] finds it if we are killed.
+    pub state_directory: Option<PathBuf>,
+    /// What it is for, in that record.
+    pub purpose: String,
+    /// Whether it is known to leave nothing behind when it ends by itself, as git's plumbing does. Then nobody looks
+    /// for its descendants, which costs a millisecond.
+    pub leaves_nothing: bool,
+}
+
+/// What a command wrote to one of its streams.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Captured {
+    /// The last bytes.
+    pub bytes: Vec<u8>,
+    /// How many came before them and were not kept.
+    pub dropped: u64,
+}
+
+impl Captured {
+    /// As text; what is not UTF-8 is replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+/// How a command ended and what it wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommandOutput {
+    /// How it ended.
+    pub exit: Exit,
+    /// Whether it took too long and was ended.
+    pub timed_out: bool,
+    /// Its standard output.
+    pub stdout: Captured,
+    /// Its standard error.
+    pub stderr: Captured,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl CommandOutput {
+    /// Whether it ended by itself with code 0.
+    pub fn is_success(&self) -> bool {
+        !self.timed_out && self.exit.is_success()
+    }
+}
+
+impl PlainCommand {
+    /// A command with our environment and folder, no input, no time limit, and the last MiB of output.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: None,
+            environment: Environment::inherit(),
+            input: Vec::new(),
+            timeout: None,
+            keep_bytes: 1 << 20,
+            stop: StopOptions {
+                grace: Duration::ZERO,
+                terminate: Duration::from_secs(2),
+                ..StopOptions::default()
+            },
+            state_directory: None,
+            purpose: "command".to_owned(),
+            leaves_nothing: false,
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Runs it in this folder.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Gives it this to read.
+    #[must_use]
+    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// Ends it after this long.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Runs it to its end. If the future is dropped, the command and everything that it started is killed.
+    pub async fn run(self) -> Result<CommandOutput, SpawnError> {
+        let started = Instant::now();
+        let mark = Mark::random();
+        let mut command = self.command(&mark)?;
+        watcher::ensure();
+        let mut record = match &self.state_directory {
+            Some(directory) => Some(Record::create(directory, &mark, &self.purpose)?),
+            None => None,
+        };
+        let mut child = command.spawn().map_err(|source| self.explain(source))?;
+        let id = child.id().and_then(ProcessId::of);
+        if let (Some(record), Some(id)) = (&mut record, id) {
+            record.started(id);
+        }
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let group = platform::Group::of(&child);
+        let mut life = ChildLife::new(child, id, group, Tree::new(id, mark), record);
+
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // One that does not read its input to the end says with its exit code what it thinks of it.
+                let _ = stdin.write_all(&self.input).await;
+                let _ = stdin.shutdown().await;
+            }
+        };
+        let (mut out, mut err) = (Captured::default(), Captured::default());
+        let keep = self.keep_bytes;
+        let mut streams = Box::pin(async {
+            tokio::join!(write, read(stdout, &mut out, keep), read(stderr, &mut err, keep));
+        });
+        let mut is_read = false;
+        let timed_out = {
+            let ended = async {
+                tokio::select! {
+                    () = &mut streams => {
+                        is_read = true;
+                        life.wait().await;
+                    }
+                    _ = life.wait() => {}
+                }
+            };
+            match self.timeout {
+                Some(limit) => tokio::time::timeout(limit, ended).await.is_err(),
+                None => {
+                    ended.await;
+                    false
+                }
+            }
+        };
+        let exit = match life.try_wait() {
+            Some(exit) if self.leaves_nothing && is_read && !timed_out => {
+                life.set_clean();
+                exit
+            }
+            _ => life.stop(&self.stop).await.exit,
+        };
+        if !is_read {
+            // Everything has ended, so the streams have, unless a process that we do not know of holds them.
+            let _ = tokio::time::timeout(LAST_OUTPUT, &mut streams).await;
+        }
+        drop(streams);
+        Ok(CommandOutput { exit, timed_out, stdout: out, stderr: err, took: started.elapsed() })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this crate starts processes")]
+    fn command(&self, mark: &Mark) -> Result<Command, SpawnError> {
+        let mut command = Command::new(self.absolute_program());
+        command.args(&self.args);
+        let ours: Vec<_> = std::env::vars_os().collect();
+        let inherited = ours.iter().find(|(name, _)| name == mark::VARIABLE).map(|(_, value)| value.clone());
+        command.env_clear().envs(self.environment.resolve(ours));
+        command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
+        if let Some(cwd) = &self.cwd {
+            let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
+            if !std::fs::metadata(cwd).map_err(directory)?.is_dir() {
+                return Err(directory(io::ErrorKind::NotADirectory.into()));
+            }
+            command.current_dir(cwd);
+        }
+        command.stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        platform::set_apart(&mut command);
+        Ok(command)
+    }
+
+    /// A relative path with a slash means relative to the folder that the command runs in, as in a shell there.
+    fn absolute_program(&self) -> PathBuf {
+        let is_name = self.program.components().count() == 1 && self.program.parent() == Some(Path::new(""));
+        match &self.cwd {
+            Some(cwd) if !is_name => cwd.join(&self.program),
+            _ => self.program.clone(),
+        }
+    }
+
+    fn explain(&self, source: io::Error) -> SpawnError {
+        let program = self.program.clone();
+        match source.kind() {
+            io::ErrorKind::NotFound => SpawnError::NoSuchCommand { program },
+            io::ErrorKind::PermissionDenied => SpawnError::NotExecutable { program, source },
+            _ => SpawnError::System { program, source },
+        }
+    }
+}
+
+/// Reads a stream to its end and keeps the last of it.
+async fn read(stream: Option<impl AsyncRead + Unpin>, captured: &mut Captured, keep: usize) {
+    let Some(mut stream) = stream else { return };
+    let mut buffer = [0; 8 << 10];
+    loop {
+        match stream.read(&mut buffer).await {
+            Ok(0) => return,
+            Ok(count) => {
+                captured.bytes.extend_from_slice(buffer.get(..count).unwrap_or_default());
+                // Cut in large steps, so that each byte is moved a few times at the most.
+                if captured.bytes.len() > keep.saturating_mul(2).max(64 << 10) {
+                    captured.cut(keep);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    captured.cut(keep);
+}
+
+impl Captured {
+    fn cut(&mut self, keep: usize) {
+        let over = self.bytes.len().saturating_sub(keep);
+        self.bytes.drain(..over);
+        self.dropped += over as u64;
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> PlainCommand {
+        PlainCommand::new("/bin/sh").args(["-c", script])
+    }
+
+    #[tokio::test]
+    async fn output_input_and_exit_code_come_through() {
+        let done = shell("cat; echo problem >&2; exit 3").input("text").run().await.unwrap();
+        assert_eq!(done.exit, Exit::with_code(3));
+        assert_eq!((done.stdout.text().as_str(), done.stderr.text().as_str()), ("text", "problem\n"));
+        assert!(!done.is_success());
+    }
+
+    #[tokio::test]
+    async fn only_the_last_of_the_output_is_kept() {
+        let mut command = shell("i=0; while [ $i -lt 30000 ]; do echo $i; i=$((i+1)); done");
+        command.keep_bytes = 12;
+        let done = command.run().await.unwrap();
+        assert_eq!(done.stdout.text(), "29998\n29999\n");
+        assert_eq!(done.stdout.dropped, 168_890 - 12);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_takes_too_long_is_ended_with_all_that_it_started() {
+        let mut command = shell("(trap '' TERM; sleep 300) & echo $!; sleep 300");
+        command.timeout = Some(Duration::from_millis(300));
+        command.stop.terminate = Duration::from_millis(200);
+        let done = command.run().await.unwrap();
+        assert!(done.timed_out);
+        let pid: u32 = done.stdout.text().trim().parse().unwrap();
+        assert!(ProcessId::of(pid).is_none_or(|id| !id.is_alive()));
+    }
+
+    #[tokio::test]
+    async fn what_a_command_leaves_running_is_ended_when_it_has_ended() {
+        let done = shell("sleep 300 & echo $!").run().await.unwrap();
+        assert!(done.is_success());
+        let pid: u32 = done.stdout.text().trim().parse().unwrap();
+        assert!(ProcessId::of(pid).is_none_or(|id| !id.is_alive()));
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_not_there_says_so() {
+        let error = PlainCommand::new("no-such-command-at-all").run().await.unwrap_err();
+        assert!(matches!(error, SpawnError::NoSuchCommand { .. }), "{error}");
+        assert!(error.to_string().contains("no-such-command-at-all"));
+    }
+}

@@ -1,0 +1,236 @@
+//! Conversations on Telegram, with a Bot API of our own that keeps the documented rules.
+#![cfg(test)]
+
+mod double;
+mod html;
+mod place;
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_bridge::machine::{QueueMode, Role};
+
+use place::{ANNA, Place};
+
+const STRANGER: i64 = 666;
+const GROUP: i64 = -500;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_one_message_that_is_edited() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    let long = "A sentence of the answer with <angle> & **bold** words. ".repeat(60);
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": long, "wdelay": 0.004}])));
+    let (_, shown) =
+        place.double.sees("the whole answer", |shown| shown.text.matches("A sentence").count() == 60).await;
+    assert!(shown.edits >= 2, "it was streamed: {} edits", shown.edits);
+    for pair in shown.edited_at.windows(2) {
+        assert!(pair[1] - pair[0] >= Duration::from_millis(900), "edits are a second apart");
+    }
+    assert!(shown.text.contains("<angle> & bold words"));
+    assert_eq!(place.double.lock().messages.len(), 1);
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_answers_are_split_and_longer_ones_are_files() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    let code: String = (0..300).map(|number| format!("let line_{number} = \"<{number}>\";\n")).collect();
+    place
+        .double
+        .says(ANNA, &format!("@@{}", json!([{"text": format!("Code:\n\n```rust\n{code}```\n\nThe end.")}])));
+    place.double.sees("the end", |shown| shown.text.contains("The end.")).await;
+    assert!(place.double.lock().messages.len() >= 2);
+    let huge = "A paragraph of some length that goes on.\n\n".repeat(800);
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": huge}])));
+    place.double.sees("the file", |shown| shown.text.contains("in the file below")).await;
+    let started = std::time::Instant::now();
+    while place.double.lock().uploads.is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(30), "no file came");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(place.double.lock().uploads[0].contains("A paragraph of some length"));
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_permission_is_a_button_and_the_first_answer_wins() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    let script = json!([{"tool": "Bash", "input": {"command": "touch made.txt"}}, {"text": "It is made."}]);
+    place.double.says(ANNA, &format!("@@{script}"));
+    let (number, shown) =
+        place.double.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    assert!(shown.text.contains("touch made.txt"));
+    let (_, allow) = shown.buttons.iter().find(|(label, _)| label == "Allow").unwrap().clone();
+    // A stranger's press does nothing.
+    place.double.presses(STRANGER, number, &allow);
+    place.double.all_taken().await;
+    assert!(!place.path("work/made.txt").exists());
+    place.double.presses(ANNA, number, &allow);
+    place.double.presses(ANNA, number, &allow);
+    place.double.sees("the answer", |shown| shown.text.contains("It is made.")).await;
+    let (_, closed) =
+        place.double.sees("the closed question", |shown| shown.text.contains("Allowed by User100")).await;
+    assert!(closed.buttons.is_empty());
+    assert!(place.path("work/made.txt").exists());
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_answered_with_a_number() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    let question = json!({"questions": [{"question": "Which colour?", "header": "Colour", "multiSelect": false,
+        "options": [{"label": "Red", "description": "like fire"}, {"label": "Blue", "description": "like water"}]}]});
+    let script = json!([{"tool": "AskUserQuestion", "input": question}, {"text": "As you like."}]);
+    place.double.says(ANNA, &format!("@@{script}"));
+    let (_, shown) = place.double.sees("the question", |shown| shown.text.contains("Which colour?")).await;
+    assert_eq!(shown.buttons.len(), 2);
+    place.double.says(ANNA, "2");
+    place.double.sees("the answer", |shown| shown.text.contains("As you like.")).await;
+    place.double.sees("what was chosen", |shown| shown.text.contains("Which colour? Blue")).await;
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_are_hinted_once_and_let_in_by_a_code() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    for text in ["hello", "hello?", "/status"] {
+        place.double.says(STRANGER, text);
+    }
+    place.double.message(STRANGER, GROUP, "supergroup", &json!({"text": "@weir_bot hello"}));
+    place.double.all_taken().await;
+    place.double.sees("the hint", |shown| shown.text.contains("pairing code")).await;
+    place.double.says(STRANGER, "/pair WRONG");
+    place.double.sees("no", |shown| shown.text.contains("not valid")).await;
+    assert_eq!(place.double.lock().messages.values().filter(|shown| shown.chat == STRANGER).count(), 2);
+    assert_eq!(place.double.lock().messages.values().filter(|shown| shown.chat == GROUP).count(), 0);
+    bridge.store.add_code("ABCDEFGH", Role::User, i64::MAX).unwrap();
+    place.double.says(STRANGER, "/pair abcd-efgh");
+    place.double.sees("yes", |shown| shown.text.contains("You are paired")).await;
+    place.double.says(STRANGER, &format!("@@{}", json!([{"text": "Welcome."}])));
+    place.double.sees("the answer", |shown| shown.text.contains("Welcome.")).await;
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_is_answered_without_loss() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": "First.", "sleep": 0.5}])));
+    for number in 0..19 {
+        place.double.says(ANNA, &format!("and number {number}"));
+    }
+    place.double.sees("the first answer", |shown| shown.text.contains("First.")).await;
+    // What came meanwhile is one prompt with one answer.
+    let started = std::time::Instant::now();
+    while place.double.lock().messages.len() < 2
+        || bridge.store.load().unwrap().iter().any(|kept| kept.kind.as_str() == "inbox")
+    {
+        assert!(started.elapsed() < Duration::from_secs(60), "{:#?}", place.double.lock().messages);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let kept = bridge.store.load().unwrap();
+    let outcomes: Vec<String> = kept
+        .iter()
+        .filter(|kept| kept.kind.as_str() == "done")
+        .map(|kept| kept.value["outcome"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(outcomes.len(), 20);
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "merged").count(), 18);
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn topics_groups_commands_and_files() {
+    let mut place = Place::new().await;
+    place.settings.default_scope.per = weir_bridge::machine::Per::Thread;
+    let bridge = place.start().await;
+    let says = format!("@weir_bot @@{}", json!([{"text": "In the topic."}]));
+    place.double.message(ANNA, GROUP, "supergroup", &json!({"text": "not for the bot"}));
+    place.double.message(
+        ANNA,
+        GROUP,
+        "supergroup",
+        &json!({"text": says, "message_thread_id": 7, "is_topic_message": true}),
+    );
+    let (_, shown) = place.double.sees("the answer", |shown| shown.text.contains("In the topic.")).await;
+    assert_eq!((shown.chat, shown.topic), (GROUP, Some(7)));
+    place.double.message(
+        ANNA,
+        GROUP,
+        "supergroup",
+        &json!({"text": "/status@weir_bot", "message_thread_id": 7, "is_topic_message": true}),
+    );
+    let (_, shown) = place.double.sees("the status", |shown| shown.text.contains("Scope:")).await;
+    assert!(shown.text.contains("telegram/thread/-500/7"), "{}", shown.text);
+    place.double.lock().files.insert("f1".into(), b"contents of the file".to_vec());
+    let caption = format!("@@{}", json!([{"text": "Got it."}]));
+    place.double.message(ANNA, ANNA, "private", &json!({"caption": caption, "document": {"file_id": "f1", "file_name": "../notes.txt", "mime_type": "text/plain", "file_size": 20}}));
+    place.double.sees("the answer to the file", |shown| shown.text.contains("Got it.")).await;
+    assert_eq!(std::fs::read(place.path("work/.weir-incoming/notes.txt")).unwrap(), b"contents of the file");
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_failures_and_a_second_poller_are_survived() {
+    let place = Place::new().await;
+    place.double.lock().fail_polls = 2;
+    place.double.lock().throttle = 2;
+    let bridge = place.start().await;
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": "In the end."}])));
+    place.double.sees("the answer", |shown| shown.text.contains("In the end.")).await;
+    // Somebody else polls once with the same token.
+    let other =
+        weir_telegram::api::Api::new(&place.double.url, weir_bridge::config::Secret::new(double::TOKEN))
+            .unwrap();
+    let _ = other.call::<serde_json::Value>("getUpdates", &json!({"timeout": 0})).await;
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": "Still here."}])));
+    place.double.sees("the second answer", |shown| shown.text.contains("Still here.")).await;
+    assert!(place.double.lock().conflicts >= 1);
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_kill_nothing_is_lost_and_nothing_is_said_twice() {
+    let mut place = Place::new().await;
+    place.settings.default_scope.queue = QueueMode::Followup;
+    let bridge = place.start().await;
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": "Never finished.", "sleep": 30}])));
+    place.double.sees("a sign", |shown| shown.chat == ANNA).await;
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": "The second."}])));
+    place.double.all_taken().await;
+    bridge.kill().await;
+    let bridge = place.start().await;
+    place.double.sees("the second answer", |shown| shown.text.contains("The second.")).await;
+    let messages: Vec<_> = place.double.lock().messages.values().map(|shown| shown.text.clone()).collect();
+    assert_eq!(messages.iter().filter(|text| text.contains("The second.")).count(), 1, "{messages:?}");
+    assert!(
+        messages.iter().any(|text| text.contains("restarted") || text.contains("Stopped")),
+        "{messages:?}"
+    );
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stop_and_new_and_model() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": "word ".repeat(500), "wdelay": 0.1}])));
+    place.double.sees("the beginning", |shown| shown.text.contains("word word")).await;
+    place.double.says(ANNA, "/stop");
+    place
+        .double
+        .sees("the end of it", |shown| shown.text.contains("word") && shown.text.contains("Stopped."))
+        .await;
+    place.double.says(ANNA, "!new");
+    place.double.sees("the news", |shown| shown.text.contains("A new conversation begins")).await;
+    place.double.says(ANNA, "/model haiku");
+    place.double.sees("the model", |shown| shown.text.contains("The next turn uses haiku")).await;
+    place.double.says(ANNA, "/resume");
+    place.double.sees("the list", |shown| shown.text.contains("Go back to one")).await;
+    bridge.end(&place).await;
+}

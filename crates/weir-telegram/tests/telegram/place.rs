@@ -1,0 +1,130 @@
+//! A bridge with Telegram's double on one side and the simulated CLI on the other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use weir_bridge::channel::{Channel, ChannelName};
+use weir_bridge::config::Secret;
+use weir_bridge::driver::Driver;
+use weir_bridge::host::HostEngine;
+use weir_bridge::machine::{Role, Settings};
+use weir_bridge::store::BridgeStore;
+use weir_host::{Host, HostOptions};
+use weir_process::{Environment, StopOptions};
+use weir_session::SessionOptions;
+use weir_store::{Durability, SqliteOptions, SqliteStore};
+use weir_telegram::{TelegramChannel, TelegramOptions};
+
+use crate::double::{Double, TOKEN};
+
+/// The one who is allowed by name.
+pub(crate) const ANNA: i64 = 100;
+
+/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
+fn simulated_claude() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).unwrap();
+    let program =
+        built.join("examples").join(format!("telegram-simulated-claude{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        program.is_file(),
+        "{} is not there: `cargo build -p weir-telegram --examples`",
+        program.display()
+    );
+    program
+}
+
+pub(crate) struct Place {
+    folder: TempDir,
+    pub(crate) double: Double,
+    pub(crate) settings: Settings,
+}
+
+/// A bridge at work.
+pub(crate) struct Running {
+    stop: oneshot::Sender<()>,
+    driver: JoinHandle<()>,
+    host: Host,
+    pub(crate) store: Arc<BridgeStore>,
+}
+
+impl Place {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home", "work", "tmp"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let mut settings = Settings::default();
+        settings.people.insert(("telegram".into(), ANNA.to_string().into()), Role::Admin);
+        settings.default_scope.workspace = folder.path().join("work").to_string_lossy().into_owned();
+        settings.default_scope.debounce_ms = 50;
+        Self { folder, double: Double::start().await, settings }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    async fn host(&self) -> Host {
+        let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+        let store = SqliteStore::open(self.path("weir.db"), &sqlite).unwrap();
+        let environment =
+            Environment::only(["PATH"]).set("HOME", self.path("home")).set("TMPDIR", self.path("tmp"));
+        let recipe = move |_: &weir_host::SessionSettings| {
+            let mut options =
+                SessionOptions::new().program(simulated_claude()).environment(environment.clone());
+            options.limits.interrupt = Duration::from_secs(1);
+            options.stop = StopOptions {
+                grace: Duration::from_secs(1),
+                terminate: Duration::from_secs(1),
+                descendants: Duration::from_millis(200),
+                kill: Duration::from_secs(20),
+            };
+            options
+        };
+        // Without a folder for its lock: after a kill, what is left of the one before may hold that for a while.
+        Host::open(HostOptions::new(Arc::new(store), recipe).root(self.path("work"))).await.unwrap()
+    }
+
+    pub(crate) async fn start(&self) -> Running {
+        let host = self.host().await;
+        let options = TelegramOptions { token: Secret::new(TOKEN), api_url: Some(self.double.url.clone()) };
+        let telegram: Arc<dyn Channel> = Arc::new(TelegramChannel::new(options).unwrap());
+        let channels: BTreeMap<ChannelName, _> = BTreeMap::from([("telegram".into(), telegram)]);
+        let store = Arc::new(BridgeStore::open(&self.path("bridge.db")).unwrap());
+        let (notes, _) = mpsc::unbounded_channel();
+        let engine = Arc::new(HostEngine::new(host.clone()));
+        let driver = Driver::new(self.settings.clone(), channels, engine, Arc::clone(&store), notes).unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let driver = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            driver.run(stopped).await.unwrap();
+        });
+        Running { stop, driver, host, store }
+    }
+}
+
+impl Running {
+    /// Ends the bridge as if it were killed: nothing that runs is waited for.
+    pub(crate) async fn kill(self) {
+        self.driver.abort();
+        let _ = self.driver.await;
+        drop(self.stop);
+        self.host.shut_down(Duration::from_millis(100)).await;
+    }
+
+    /// Ends the bridge, and checks that it kept Telegram's rules.
+    pub(crate) async fn end(self, place: &Place) {
+        let _ = self.stop.send(());
+        self.driver.await.unwrap();
+        self.host.shut_down(Duration::from_secs(5)).await;
+        assert_eq!(place.double.lock().breaches, Vec::<String>::new());
+    }
+}
