@@ -69,6 +69,39 @@ describe("a running turn", () => {
   });
 });
 
+describe("a session", () => {
+  it("takes another model and another mode", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await page.getByLabel("Permission mode").selectOption("acceptEdits");
+    await until("the mode is another", async () => (await server.info(id)).permission_mode === "acceptEdits");
+    await send(
+      page,
+      script({ tool: "Write", input: { file_path: `${server.root}/x.txt`, content: "x" } }, { text: "Nobody asked." }),
+    );
+    await said(page, "Nobody asked.").waitFor();
+    await page.getByLabel("Model").selectOption({ index: 1 });
+    const model = await page.getByLabel("Model").inputValue();
+    await until("the model is another", async () => (await server.info(id)).model === model);
+  });
+
+  it("says what went wrong and what to do about it", async () => {
+    const server = await serve({ env: { CLAUDE_CODE_MAX_RETRIES: "1" } });
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ status: 529, etype: "overloaded_error", msg: "Overloaded" }));
+    await conversation(page).getByText("The API is overloaded. Try again in a moment.").first().waitFor();
+    await send(page, script({ text: "Slower now.", misbehave: { rate_limit: 3600 } }));
+    await page
+      .getByRole("timer")
+      .getByText(/it is lifted in \d+:\d\d/)
+      .waitFor();
+    expect(await violations(page)).toEqual([]);
+    await screenshot(page, "errors");
+  });
+});
+
 describe("sub-agents", () => {
   it("work in parallel, each in a group of its own", async () => {
     const server = await serve();
