@@ -2,8 +2,8 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo web web-check web-test test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit \
-        conformance clean \
+.PHONY: help demo web web-check web-test api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz \
+        fuzz-min audit conformance clean \
         need-cargo need-npm
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
@@ -49,9 +49,12 @@ test: need-cargo need-npm ## run all tests, also against the pinned real CLIs an
 	scripts/setup-debian.sh chromium nginx
 	scripts/setup-openai-clients.sh
 	scripts/setup-web.sh --build
-	WEIR_REQUIRE_NGINX=1 cargo test --workspace --all-features --locked
+	cargo test --workspace --all-features --locked
 	scripts/check-api.sh --quick
 	$(MAKE) --no-print-directory web-check web-test
+
+api: need-cargo ## hold a running server against its OpenAPI document, at length
+	scripts/check-api.sh
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
 	scripts/setup-real-cli.sh $(VERSIONS)

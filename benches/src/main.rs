@@ -5,6 +5,7 @@
 //! within one run, because machines differ and are noisy.
 
 mod allocations;
+mod bridge;
 mod host;
 mod live;
 mod loops;
@@ -35,6 +36,8 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["streams"] => report::table(workload::Size::Full),
         ["live"] => live::table(workload::Size::Full),
         ["live", "--quick"] => live::table(workload::Size::Quick),
+        ["bridge"] => bridge::table(workload::Size::Full),
+        ["bridge", "--quick"] => bridge::table(workload::Size::Quick),
         ["host"] => host::table(workload::Size::Full),
         ["host", "--quick"] => host::table(workload::Size::Quick),
         ["live", part @ ..] => live::part(part),
@@ -50,7 +53,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
             )
         }
         _ => bail!(
-            "usage: weir-bench table [--quick] | streams | live [--quick] | host [--quick] | loop [--quick]"
+            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick] | loop [--quick]"
         ),
     }
 }
@@ -59,5 +62,6 @@ fn all(size: workload::Size) -> anyhow::Result<()> {
     report::table(size)?;
     live::table(size)?;
     host::table(size)?;
-    loops::table(size)
+    loops::table(size)?;
+    bridge::table(size)
 }

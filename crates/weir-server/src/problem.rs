@@ -120,6 +120,11 @@ impl Problem {
         self.0.status
     }
 
+    /// What is wrong this time, and what to do about it.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
     /// What is wrong, for programs.
     pub fn code(&self) -> &'static str {
         self.0.code

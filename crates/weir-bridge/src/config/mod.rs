@@ -36,8 +36,6 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// Telegram.
     pub telegram: Option<TelegramConfig>,
-    /// Matrix.
-    pub matrix: Option<MatrixConfig>,
     /// A webhook.
     pub webhook: Option<WebhookConfig>,
 }
@@ -90,7 +88,7 @@ pub struct ScopeRuleConfig {
 pub struct PersonConfig {
     /// The channel.
     pub channel: String,
-    /// The channel's name for them: a number on Telegram, `@name:server` on Matrix.
+    /// The channel's name for them: a number on Telegram.
     pub id: String,
     /// What they may do.
     #[serde(default = "user")]
@@ -122,18 +120,6 @@ pub struct TelegramConfig {
     pub token: SecretSource,
     /// Another server of the Bot API than Telegram's.
     pub api_url: Option<String>,
-}
-
-/// Matrix.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MatrixConfig {
-    /// The homeserver's address.
-    pub homeserver: String,
-    /// The bot's user, as `@name:server`.
-    pub user: String,
-    /// The bot's password; needed for the first login only.
-    pub password: SecretSource,
 }
 
 /// A webhook.
@@ -182,7 +168,6 @@ impl Config {
         self.scopes.iter_mut().filter_map(|rule| rule.settings.workspace.as_mut()).for_each(below);
         let secrets = [
             self.telegram.as_mut().map(|telegram| &mut telegram.token),
-            self.matrix.as_mut().map(|matrix| &mut matrix.password),
             self.webhook.as_mut().map(|webhook| &mut webhook.secret),
         ];
         secrets.into_iter().flatten().filter_map(|secret| secret.file.as_mut()).for_each(below);
@@ -211,7 +196,7 @@ impl Config {
             ..ScopeSettings::default()
         });
         let limits = &self.limits;
-        let known = ["telegram", "matrix", "webhook", "terminal"];
+        let known = ["telegram", "webhook", "terminal"];
         let named = self
             .people
             .iter()

@@ -63,12 +63,6 @@ only_admins_allow = false
 # [telegram]
 # token = { file = "telegram-token" }
 
-# A user of a homeserver, for the bridge alone. Needs a build with the feature "matrix".
-# [matrix]
-# homeserver = "https://matrix.example.org"
-# user = "@weir:example.org"
-# password = { file = "matrix-password" }
-
 # Signed JSON in and out, for everything else. See docs/bridge.md.
 # [webhook]
 # listen = "127.0.0.1:8787"

@@ -16,7 +16,7 @@ use engine::token;
 use world::{STRANGER, World};
 
 /// How many worlds are tried, and how much happens in each.
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 200;
 const STEPS: usize = 400;
 
 fn check(seed: u64) {

@@ -1,10 +1,8 @@
 //! The channels that a configuration switches on.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
-use weir_bridge::BridgeError;
 use weir_bridge::channel::{Channel, ChannelName};
 use weir_bridge::config::Config;
 use weir_bridge::webhook::{WebhookChannel, WebhookOptions};
@@ -16,7 +14,7 @@ use crate::exit::UsageError;
 pub(super) type Channels = BTreeMap<ChannelName, Arc<dyn Channel>>;
 
 /// Makes the channels. Nobody is called yet.
-pub(super) fn channels(config: &Config, folder: &Path) -> anyhow::Result<Channels> {
+pub(super) fn channels(config: &Config) -> anyhow::Result<Channels> {
     let mut channels: Channels = BTreeMap::new();
     if let Some(telegram) = &config.telegram {
         let token = telegram.token.read("telegram.token")?;
@@ -33,20 +31,9 @@ pub(super) fn channels(config: &Config, folder: &Path) -> anyhow::Result<Channel
         };
         channels.insert("webhook".into(), Arc::new(WebhookChannel::new(options)?));
     }
-    matrix(config, folder, &mut channels)?;
     if channels.is_empty() {
-        let text = "no channel is switched on: see [telegram], [matrix] and [webhook] in the configuration";
+        let text = "no channel is switched on: see [telegram] and [webhook] in the configuration";
         return Err(UsageError(text.into()).into());
     }
     Ok(channels)
-}
-
-fn matrix(config: &Config, _folder: &Path, _channels: &mut Channels) -> Result<(), BridgeError> {
-    match &config.matrix {
-        None => Ok(()),
-        Some(_) => Err(BridgeError::Configuration(
-            "[matrix]: this build of Weir has no Matrix; build it with `cargo build --features matrix`"
-                .to_owned(),
-        )),
-    }
 }

@@ -21,7 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     let config = Config::read(&opts.config)?;
     let settings = config.settings()?;
-    let folder = engine::data_dir(&config)?;
     let mut all_work = true;
     let say = |mark: &str, text: &str| std::io::stdout().write_all(format!("{mark:<5} {text}\n").as_bytes());
     say("ok", &format!("{} can be read", opts.config.display()))?;
@@ -34,7 +33,7 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     if settings.people.is_empty() {
         say("note", "nobody is allowed by name; `weir bridge pair` lets people in")?;
     }
-    for (name, channel) in channels::channels(&config, &folder)? {
+    for (name, channel) in channels::channels(&config)? {
         match channel.check().await {
             Ok(lines) => {
                 for line in lines {
@@ -60,7 +59,7 @@ pub(super) async fn work(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
         );
     }
     let folder = engine::data_dir(&config)?;
-    let channels = channels::channels(&config, &folder)?;
+    let channels = channels::channels(&config)?;
     let names: Vec<String> = channels.keys().map(ToString::to_string).collect();
     let claude = opts.claude.or_else(|| config.claude.clone());
     // The host's lock sees to it that there is one bridge in this folder, and so one poller.

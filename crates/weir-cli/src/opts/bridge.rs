@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Talks to the same agent from a chat: Telegram, Matrix, a webhook
+/// Talks to the same agent from a chat: Telegram, a webhook, this terminal
 ///
 /// `init` writes a commented configuration, `check` logs in and says what works, `run` does the work. `try` needs no
 /// account: it is a chat on this terminal.
@@ -53,10 +53,10 @@ pub(crate) struct BridgeTryOpts {
     pub(crate) cwd: PathBuf,
 
     /// The claude CLI
-    #[arg(long, value_name = "PATH", env = "WEIR_CLAUDE", conflicts_with = "simulated")]
+    #[arg(long, value_name = "PATH", env = "WEIR_CLAUDE")]
     pub(crate) claude: Option<PathBuf>,
 
-    /// Use the simulated CLI: no account, no cost
+    /// Use the simulated CLI, whatever --claude says: no account, no cost
     #[arg(long)]
     pub(crate) simulated: bool,
 

@@ -51,7 +51,7 @@ impl Conversation {
         request: &Request,
         headers: &HeaderMap,
     ) -> Result<Self, OpenAiError> {
-        may_begin(&app, who).map_err(of_problem)?;
+        may_begin(&app, who).map_err(|problem| of_problem(&problem))?;
         let place = place(request, &who.token_id);
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let tells_tools = match header("x-weir-tools") {

@@ -69,10 +69,10 @@ pub(super) fn of_host(error: &HostError) -> OpenAiError {
 }
 
 /// What a guard says.
-pub(super) fn of_problem(problem: Problem) -> OpenAiError {
+pub(super) fn of_problem(problem: &Problem) -> OpenAiError {
     let status = problem.status().as_u16();
-    let text = format!("{}: see the session of this server", problem.code());
-    OpenAiError { status, ..OpenAiError::failed(text) }
+    let code = Some(problem.code().to_owned());
+    OpenAiError { status, code, ..OpenAiError::failed(problem.detail()) }
 }
 
 /// Why a message has no good answer.

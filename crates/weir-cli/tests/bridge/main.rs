@@ -1,0 +1,109 @@
+//! `weir bridge` from outside, on the simulated CLI.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use common::{Place, Running, eventually};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// A configuration with a webhook that nobody answers.
+fn configure(place: &Place) -> String {
+    let file = place.path("bridge.toml");
+    let text = format!(
+        "data_dir = \"data\"\n[defaults]\nworkspace = \"workspace\"\n[webhook]\nlisten = \"127.0.0.1:0\"\nurl = \"http://127.0.0.1:9/\"\nsecret = {{ file = \"{}\" }}\n",
+        place.path("secret").display()
+    );
+    std::fs::write(&file, text).unwrap();
+    std::fs::write(place.path("secret"), "a secret nobody should see\n").unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn init_writes_a_configuration_once() {
+    let place = Place::new();
+    let file = place.path("new.toml").display().to_string();
+    place.weir(&["bridge", "init", &file]).expect(0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("# [telegram]"));
+    let done = place.weir(&["bridge", "init", &file]).expect(2);
+    assert!(done.stderr.contains("is there already"), "{done:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let done = place.weir(&["bridge", "check", "--config", &file]).expect(2);
+    assert!(done.stderr.contains("no channel is switched on"), "{done:?}");
+}
+
+#[test]
+fn what_is_wrong_is_said_and_secrets_are_not() {
+    let place = Place::new();
+    let file = configure(&place);
+    let done = place.weir(&["bridge", "check", "--config", &file]).expect(1);
+    assert!(done.text().contains("wrong webhook: http://127.0.0.1:9/ does not answer"), "{done:?}");
+    assert!(!format!("{done:?}").contains("nobody should see"));
+    let done = place.weir(&["bridge", "run", "--config", "nothing.toml"]).expect(1);
+    assert!(done.stderr.contains("nothing.toml"), "{done:?}");
+    std::fs::write(place.path("bad.toml"), "[defaults]\nworkspace = 7\n").unwrap();
+    let bad = place.path("bad.toml").display().to_string();
+    let done = place.weir(&["bridge", "run", "--config", &bad]).expect(1);
+    assert!(done.stderr.contains("bad.toml") && done.stderr.contains("workspace"), "{done:?}");
+}
+
+#[test]
+fn a_code_is_printed_once() {
+    let place = Place::new();
+    let file = configure(&place);
+    let made = place.weir(&["bridge", "pair", "--config", &file, "--json"]).expect(0).json();
+    let code = made["code"].as_str().unwrap().replace('-', "");
+    assert_eq!(code.len(), 8);
+    let kept = std::fs::read(place.path("data/bridge.db")).unwrap();
+    assert!(!kept.windows(8).any(|part| part == code.as_bytes()), "the code itself is not kept");
+}
+
+#[test]
+fn one_bridge_works_in_a_folder_and_ends_when_it_is_told_to() {
+    let place = Place::new();
+    let file = configure(&place);
+    let running = Running::start(place.command(&["bridge", "run", "--config", &file]));
+    place.wait_for_file("data/bridge.db");
+    let second = eventually("the second is refused", || {
+        let done = place.weir(&["bridge", "run", "--config", &file]);
+        (done.code == Some(1)).then_some(done)
+    });
+    assert!(second.stderr.contains("another Weir works with this data"), "{second:?}");
+    running.signal(Signal::TERM);
+    running.finish().expect(0);
+    place.assert_clean();
+}
+
+#[test]
+fn a_chat_on_the_terminal() {
+    let place = Place::new();
+    let says = format!("@@{}", json!([{"text": "The **answer**."}]));
+    let done = place
+        .weir_input(&["bridge", "try", "--simulated", "--footer"], &format!("{says}\n/help\n"))
+        .expect(0);
+    let text = done.text();
+    assert!(text.contains("The answer.") && text.contains("begins another conversation"), "{done:?}");
+    assert!(text.contains(" in, ") && text.contains('$'), "the footer: {done:?}");
+    place.assert_clean();
+}
+
+#[test]
+fn a_permission_is_asked_for_and_followups_wait() {
+    let place = Place::new();
+    let script = json!([{"tool": "Bash", "input": {"command": "touch made.txt"}}, {"text": "It is made."}]);
+    let mut command = place.command(&["bridge", "try", "--simulated", "--queue", "followup"]);
+    command.stdin(std::process::Stdio::piped());
+    let mut running = Running::start(command);
+    std::io::Write::write_all(running.input(), format!("@@{script}\n").as_bytes()).unwrap();
+    running.wait_for("May Bash be used?");
+    std::io::Write::write_all(running.input(), b"yes\n").unwrap();
+    running.wait_for("It is made.");
+    running.close_input();
+    running.finish().expect(0);
+    assert!(place.workspace().join("made.txt").exists());
+    place.assert_clean();
+}
