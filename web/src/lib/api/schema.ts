@@ -329,6 +329,10 @@ export type EntryBody = (UserEntry & {
 
 export type EntryId = number;
 
+export type EventFormat = "view" | "agent" | "classic" | "raw";
+
+export type ExportFormat = "html" | "md" | "ndjson";
+
 export type FileChange = {
   added: number;
   diff: string;
