@@ -202,12 +202,12 @@ mod tests {
     fn a_word_that_was_shown_is_taken_back_if_its_end_does_not_fit() {
         let (mut wrap, mut out) = (Wrap::default(), String::new());
         wrap.set_width(Some(20));
-        wrap.push("one two three fo", &mut out);
+        wrap.push("one two three fi", &mut out);
         wrap.show(&mut out);
-        assert_eq!(out, "one two three fo");
-        wrap.push("ur five", &mut out);
+        assert_eq!(out, "one two three fi");
+        wrap.push("ve six", &mut out);
         wrap.show(&mut out);
-        assert_eq!(out, "one two three four\nfive", "the rest fits");
+        assert_eq!(out, "one two three five\nsix", "the rest fits");
         out.clear();
         wrap.push(" and six mo", &mut out);
         wrap.show(&mut out);
