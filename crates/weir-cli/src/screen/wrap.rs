@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn escapes_take_no_room_and_wide_letters_take_two_columns() {
-        let bold = "\x1b[1mone\x1b[0m two three four";
+        let bold = "\x1b[1m12\x1b[0m two three four!";
         assert_eq!(wrapped(bold, ""), bold);
         assert_eq!(wrapped("日本語日本語 日本語日本語", ""), "日本語日本語\n日本語日本語");
     }
