@@ -49,7 +49,7 @@ test: need-cargo need-npm ## run all tests, also against the pinned real CLIs an
 	scripts/setup-debian.sh chromium nginx
 	scripts/setup-openai-clients.sh
 	scripts/setup-web.sh --build
-	WEIR_REQUIRE_NGINX=1 cargo test --workspace --all-features --locked
+	cargo test --workspace --all-features --locked
 	scripts/check-api.sh --quick
 	$(MAKE) --no-print-directory web-check web-test
 
