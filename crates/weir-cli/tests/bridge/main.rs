@@ -1,7 +1,7 @@
 //! `weir bridge` from outside, on the simulated CLI.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[path = "../common/mod.rs"]
 mod common;
