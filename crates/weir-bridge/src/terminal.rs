@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 
 use crate::channel::{
     Capabilities, Channel, Content, Doing, Incoming, IncomingBody, Inlet, MessageRef, Operation,
@@ -26,6 +26,7 @@ pub struct TerminalChannel {
     posts: AtomicU64,
     /// Columns of a terminal on which messages can be written over; none where the output is a file or a pipe.
     columns: Option<usize>,
+    ended: Notify,
 }
 
 struct Screen {
@@ -50,7 +51,13 @@ impl TerminalChannel {
             count: AtomicI64::new(0),
             posts: AtomicU64::new(0),
             columns,
+            ended: Notify::new(),
         }
+    }
+
+    /// Waits until no more lines come and all that came are kept. For one who waits.
+    pub async fn ended(&self) {
+        self.ended.notified().await;
     }
 
     fn screen(&self) -> MutexGuard<'_, Screen> {
@@ -144,6 +151,7 @@ impl Channel for TerminalChannel {
                     return Ok(());
                 }
             }
+            self.ended.notify_one();
             // The end of the input is not the end of what it asked for.
             std::future::pending().await
         })

@@ -138,6 +138,8 @@ impl Driver {
     }
 
     async fn delivered(&mut self, delivery: Delivery) -> Result<(), BridgeError> {
+        // Before whoever delivered it hears that it is kept.
+        self.quiet.send_replace(false);
         let Incoming { place, key, .. } = &delivery.incoming;
         self.waiting.entry((place.channel.clone(), key.clone())).or_default().push(delivery.kept);
         self.event(Event::Incoming(delivery.incoming)).await

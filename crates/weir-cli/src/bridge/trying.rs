@@ -45,13 +45,13 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
         tell("A chat with the bridge. /help says what it understands; Ctrl-D ends it.");
     }
     let idle = driver.idle();
-    let ended = read_lines(sender);
+    read_lines(sender);
     let mut signals = Signals::new();
     let stop = async move {
         tokio::select! {
             _ = signals.next() => {}
             () = async {
-                let _ = ended.await;
+                terminal.ended().await;
                 idle.wait().await;
             } => {}
         }
@@ -82,20 +82,14 @@ fn settings(opts: &BridgeTryOpts, cwd: &Path) -> Settings {
 }
 
 /// Reads lines in a thread of its own: nothing can end a read of the standard input but its end.
-fn read_lines(sender: mpsc::Sender<String>) -> tokio::sync::oneshot::Receiver<()> {
-    let (end, ended) = tokio::sync::oneshot::channel();
+fn read_lines(sender: mpsc::Sender<String>) {
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             if sender.blocking_send(line).is_err() {
                 return;
             }
         }
-        let _ = end.send(());
-        // While the sender lives the channel goes on.
-        std::thread::park();
-        drop(sender);
     });
-    ended
 }
 
 /// The width of the terminal.
