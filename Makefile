@@ -2,7 +2,8 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance clean \
+.PHONY: help demo web web-check web-test api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz \
+        fuzz-min audit conformance clean \
         need-cargo need-npm
 
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
@@ -31,10 +32,29 @@ need-npm:
 demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
 	scripts/demo.sh
 
-test: need-cargo need-npm ## run all tests, also against the pinned real CLIs
+web: need-npm ## build the page, which the next cargo build takes into the binary
+	scripts/setup-web.sh --build
+
+web-check: need-npm ## check the page's types and components, and test its parts
+	scripts/setup-web.sh
+	cd web && npm run --silent check && npm run --silent test
+
+web-test: web need-cargo ## drive the page in a real Chromium, on the simulated and the real CLI
+	scripts/setup-debian.sh chromium
+	cargo build --locked --workspace --all-features --bins
+	cd web && npm run --silent e2e
+
+test: need-cargo need-npm ## run all tests, also against the pinned real CLIs and in a real browser
 	scripts/setup-real-cli.sh
+	scripts/setup-debian.sh chromium nginx
 	scripts/setup-openai-clients.sh
+	scripts/setup-web.sh --build
 	cargo test --workspace --all-features --locked
+	scripts/check-api.sh --quick
+	$(MAKE) --no-print-directory web-check web-test
+
+api: need-cargo ## hold a running server against its OpenAPI document, at length
+	scripts/check-api.sh
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")
 	scripts/setup-real-cli.sh $(VERSIONS)

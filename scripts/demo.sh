@@ -8,14 +8,7 @@ cd "$(dirname "$0")/.."
 if [[ ! -f web/package.json ]]; then
     echo "demo: there is no page in this tree; the server runs without it" >&2
 elif command -v npm >/dev/null 2>&1; then
-    # What npm says is of interest only where it fails.
-    log=$(mktemp)
-    trap 'rm -f "$log"' EXIT
-    echo "demo: building the page"
-    if ! (cd web && npm ci --no-audit --no-fund && npm run build) >"$log" 2>&1; then
-        tail -n 30 "$log" >&2
-        echo "demo: the page could not be built; the server runs without it" >&2
-    fi
+    scripts/setup-web.sh --build || echo "demo: the page could not be built; the server runs without it" >&2
 else
     echo "demo: npm not found, so the server runs without the page; on Debian: apt-get install nodejs npm" >&2
 fi

@@ -16,7 +16,9 @@ if [[ node_modules/.package-lock.json -nt package-lock.json ]]; then
     echo "setup-web: the packages are present"
 else
     echo "setup-web: installing the packages of the page with npm"
-    npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
+    # `npm install` and not `npm ci`: a lock file that was written on one system may lack the optional packages of
+    # others, which `npm ci` takes for a mistake. Versions are those of the lock file either way.
+    npm install --no-save --no-audit --no-fund --no-update-notifier --loglevel=error
     touch node_modules/.package-lock.json
 fi
 

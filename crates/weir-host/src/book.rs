@@ -328,33 +328,32 @@ impl Book {
         if self.failure.is_some() || has_failed { SessionStatus::Failed } else { SessionStatus::Idle }
     }
 
-    /// What has to be written down when no process can be left although the log knows of one.
+    /// What has to be written down when no process can be left although the log may know of one.
     pub(crate) fn closing(&self) -> Vec<Item> {
-        let view = self.durable.view();
-        let turn = is_at_work(&view.status) && view.status != Status::Background;
+        let status = &self.durable.view().status;
         let silent = self.ledger.handed_and_silent();
-        let is_over = !self.has_process && !turn && silent.is_empty();
-        let due = self.ledger.is_any_due();
-        if is_over && !due {
-            return Vec::new();
-        }
-        let mut items = Vec::new();
-        if !is_over {
-            let has_silent = !silent.is_empty();
-            items.extend(silent.into_iter().map(|message| Item::Host(HostEvent::MessageSent { message })));
+        let turn = is_at_work(status) && *status != Status::Background || !silent.is_empty();
+        let mut items: Vec<Item> = Vec::new();
+        items.extend(silent.into_iter().map(|message| Item::Host(HostEvent::MessageSent { message })));
+        if turn || *status == Status::Background {
             items.push(Item::Host(HostEvent::Interrupted));
             items.push(Item::Host(HostEvent::ProcessExited {
                 code: None,
                 signal: None,
                 stderr: "Weir was restarted, and the process with it.".to_owned(),
             }));
-            if turn || has_silent || due {
-                items.push(Item::Note(Note::Restarted { turn: turn || has_silent }));
-            }
-        } else {
-            items.push(Item::Note(Note::Restarted { turn: false }));
+        } else if self.has_process {
+            items.push(Item::Host(HostEvent::RecordingEnded));
+        }
+        if turn || self.ledger.is_any_due() {
+            items.push(Item::Note(Note::Restarted { turn }));
         }
         items
+    }
+
+    /// Whether something runs that an end of the host would cut off.
+    pub(crate) fn is_at_work(&self) -> bool {
+        is_at_work(&self.view().status) || self.ledger.is_any_in_flight()
     }
 
     /// What the main agent said in the turn that answers a message, and that turn.

@@ -26,7 +26,7 @@ pub(crate) fn cli_session(state: &State) -> Option<String> {
 pub(crate) fn info(state: &State) -> SessionInfo {
     let (book, view) = (&state.book, state.book.view());
     let status = if state.stopping > 0 { SessionStatus::Stopping } else { book.status() };
-    let stored = SessionInfo::of(&state.row);
+    let stored = SessionInfo::with(&state.row, &state.kept);
     let mode = view.session.permission_mode.clone().filter(|_| book.has_process());
     SessionInfo {
         name: stored.name.or_else(|| view.session.title.clone()),
@@ -63,8 +63,7 @@ pub(crate) fn is_same(a: &SessionInfo, b: &SessionInfo) -> bool {
 }
 
 /// What the store has to be told. Notes that it was.
-pub(crate) fn update(state: &mut State) -> Option<ConversationUpdate> {
-    let info = info(state);
+pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<ConversationUpdate> {
     let mut update = ConversationUpdate::default();
     if state.row.status != info.status.as_str() {
         update.status = Some(info.status.as_str().to_owned());
@@ -74,19 +73,19 @@ pub(crate) fn update(state: &mut State) -> Option<ConversationUpdate> {
         update.cost_usd = Some(cost);
         state.row.cost_usd = Some(cost);
     }
-    if let Some(session) = info.cli_session_id.filter(|id| state.row.cli_sessions.last() != Some(id)) {
+    if let Some(session) = &info.cli_session_id
+        && state.row.cli_sessions.last() != Some(session)
+    {
         state.row.cli_sessions.push(session.clone());
-        update.cli_session = Some(session);
+        update.cli_session = Some(session.clone());
     }
-    let before = state.kept.clone();
     state.kept.queued = info.queued;
     state.kept.permissions = info.waiting_for.permissions;
     state.kept.questions = info.waiting_for.questions;
-    state.kept.last_error = info.last_error;
-    let settings = serde_json::to_value(&state.kept).unwrap_or_default();
-    if before != state.kept || state.row.settings != settings {
-        state.row.settings = settings.clone();
-        update.settings = Some(settings);
+    state.kept.last_error.clone_from(&info.last_error);
+    if state.kept != state.stored {
+        state.stored = state.kept.clone();
+        update.settings = Some(serde_json::to_value(&state.kept).unwrap_or_default());
     }
     if update.is_empty() {
         return None;

@@ -131,14 +131,18 @@ pub struct ParentInfo {
 impl SessionInfo {
     /// What the store knows of a session. One that is live knows more.
     pub(crate) fn of(row: &Conversation) -> Self {
-        let kept = kept(row);
+        Self::with(row, &kept(row))
+    }
+
+    /// The same, where the settings were read before.
+    pub(crate) fn with(row: &Conversation, kept: &KeptSettings) -> Self {
         Self {
             id: row.id.to_string(),
             key: row.key.clone(),
             name: row.title.clone(),
             cwd: row.cwd.clone().unwrap_or_default(),
             model: row.model.clone().filter(|model| !model.is_empty()),
-            permission_mode: kept.permission_mode,
+            permission_mode: kept.permission_mode.clone(),
             status: SessionStatus::parse(&row.status),
             waiting_for: WaitingFor { permissions: kept.permissions, questions: kept.questions },
             has_process: false,
@@ -153,9 +157,9 @@ impl SessionInfo {
                 .as_ref()
                 .map(|parent| ParentInfo { id: parent.conversation.to_string(), seq: parent.seq }),
             cli_session_id: row.cli_sessions.last().cloned(),
-            origin: kept.origin,
+            origin: kept.origin.clone(),
             newest_seq: row.newest,
-            last_error: kept.last_error,
+            last_error: kept.last_error.clone(),
         }
     }
 }

@@ -48,7 +48,8 @@ pub(crate) struct Recorder {
     store: Arc<dyn Store>,
     conversation: ConversationId,
     /// Held while something is sent to the store and to whoever shows it, so that both get it in the same order.
-    batches: Mutex<mpsc::UnboundedSender<Batch>>,
+    /// None when the log has failed.
+    batches: Mutex<Option<mpsc::UnboundedSender<Batch>>>,
     waiting: AtomicUsize,
 }
 
@@ -59,7 +60,7 @@ impl Recorder {
     ) -> (Self, mpsc::UnboundedReceiver<Batch>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let recorder =
-            Self { store, conversation, batches: Mutex::new(sender), waiting: AtomicUsize::new(0) };
+            Self { store, conversation, batches: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) };
         (recorder, receiver)
     }
 
@@ -94,14 +95,20 @@ impl Recorder {
         done: Option<oneshot::Sender<Result<Done, HostError>>>,
     ) {
         let size = items.iter().map(Item::size).sum();
-        self.waiting.fetch_add(size, Ordering::Relaxed);
         // Nothing under the lock can panic half way.
         let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(batches) = &*batches else { return };
+        self.waiting.fetch_add(size, Ordering::Relaxed);
         let append = Append { events, update, ..Append::new(self.conversation.clone(), Vec::new()) };
         let reply =
             (!append.events.is_empty() || !append.update.is_empty()).then(|| self.store.append(append));
         // If nobody shows it any more, it is in the log all the same.
         let _ = batches.send(Batch { at, items, reply, done, sent: Instant::now(), size });
+    }
+
+    /// Nothing more goes into the log from here: it has failed, and somebody else may go on with it.
+    pub(crate) fn close(&self) {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// A batch was shown.

@@ -47,6 +47,8 @@ pub(crate) struct State {
     /// What the store knows, as last told to it.
     pub(crate) row: Conversation,
     pub(crate) kept: KeptSettings,
+    /// The same as last told to the store.
+    pub(crate) stored: KeptSettings,
     /// The process, or what is left of it.
     pub(crate) session: Option<Pooled>,
     /// Whether the settings have changed since that was made.
@@ -93,6 +95,7 @@ impl Room {
             book,
             info: Arc::new(SessionInfo::of(&row)),
             row,
+            stored: kept.clone(),
             kept,
             session: None,
             is_stale: false,
@@ -101,10 +104,11 @@ impl Room {
             viewers: Vec::new(),
             failed: None,
         };
-        if let Some(update) = facts::update(&mut state) {
+        state.info = Arc::new(facts::info(&state));
+        let info = Arc::clone(&state.info);
+        if let Some(update) = facts::update(&mut state, &info) {
             core.options.store.update(id.clone(), update).await?;
         }
-        state.info = Arc::new(facts::info(&state));
         let room = Arc::new(Self {
             id,
             core,
@@ -254,11 +258,29 @@ impl Room {
         count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
         count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
         self.offer(&mut state, heard);
-        self.tell_facts(&mut state);
+        if events > 0 || placed.is_some() {
+            // Previews change nothing about a session.
+            self.tell_facts(&mut state);
+        }
         drop(state);
         if let Some(sender) = batch.done.take() {
             // Whoever asked may have gone.
             let _ = sender.send(Ok(done));
+        }
+    }
+
+    /// Refuses what another program has written in between: the book would not know of it.
+    fn in_order(
+        &self,
+        placed: Option<weir_store::Appended>,
+    ) -> Result<Option<weir_store::Appended>, HostError> {
+        let newest = self.lock().book.newest();
+        let first = placed.iter().flat_map(|appended| &appended.placed).find(|place| place.new);
+        match first {
+            Some(place) if place.seq != newest + 1 => {
+                Err(weir_store::StoreError::Moved { expected: newest, newest: place.seq }.into())
+            }
+            _ => Ok(placed),
         }
     }
 
@@ -299,11 +321,11 @@ impl Room {
 
     /// Tells the store, the viewers and those who watch all sessions what is new about this one.
     fn tell_facts(&self, state: &mut State) {
-        if let Some(update) = facts::update(state) {
+        let info = facts::info(state);
+        if let Some(update) = facts::update(state, &info) {
             // A write that was sent is done without anybody waiting for it. If it fails, so does the next event.
             drop(self.core.options.store.update(self.id.clone(), update));
         }
-        let info = facts::info(state);
         if !facts::is_same(&info, &state.info) {
             state.info = Arc::new(info);
             self.core.hub.tell(&state.info);
@@ -329,6 +351,7 @@ impl Room {
             state.failed = Some(error.clone());
             state.session.take()
         };
+        self.recorder.close();
         self.say_bye(Bye::Failed);
         self.core.forget(self);
         self.changed();
@@ -353,7 +376,7 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
             None => Ok(None),
         };
         let Some(room) = room.upgrade() else { return };
-        match reply {
+        match reply.map_err(HostError::from).and_then(|placed| room.in_order(placed)) {
             Ok(placed) => {
                 room.show(&mut batch, placed.as_ref());
                 room.recorder.shown(&batch);
@@ -362,7 +385,6 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
                 Lease::of(&room).kick();
             }
             Err(error) => {
-                let error = HostError::from(error);
                 room.fail(&error);
                 if let Some(sender) = batch.done.take() {
                     let _ = sender.send(Err(error));

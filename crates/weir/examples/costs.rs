@@ -9,7 +9,10 @@ use weir::{Session, SessionError, SessionOptions};
 #[tokio::main]
 async fn main() -> Result<(), SessionError> {
     let mut arguments = std::env::args().skip(1);
-    let limit = arguments.next().and_then(|limit| limit.parse().ok()).unwrap_or(0.50);
+    let Some(limit) = arguments.next().and_then(|limit| limit.parse::<f64>().ok()) else {
+        println!("usage: costs LIMIT-IN-DOLLARS QUESTION...");
+        return Ok(());
+    };
     let session = Session::new(SessionOptions::new().max_cost_usd(limit));
     for prompt in arguments {
         match session.ask(prompt).await {

@@ -12,7 +12,7 @@ use weir_transcript::{Change, FileChange, SummaryBuilder, TodoList, View};
 use crate::ask::{Floor, Stage};
 use crate::screen::markdown::Markdown;
 use crate::screen::{
-    Output, ProgressLines, Style, TextPrinter, TextSink, clean, coloured, one_line, plural, short_path,
+    Output, ProgressLines, Style, TextPrinter, TextSink, clean, coloured, one_line, plural, short_path, width,
 };
 
 /// More lines of a difference are not shown.
@@ -158,7 +158,10 @@ impl Observer for Shared {
     }
 
     fn pause(&mut self) {
-        let _ = self.lock().page.out.flush();
+        let mut guard = self.lock();
+        let Display { page, progress, .. } = &mut *guard;
+        let _ = Sink { page, progress }.show();
+        let _ = page.out.flush();
     }
 }
 
@@ -190,6 +193,16 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
+    /// Shows also the beginning of a word.
+    fn show(&mut self) -> io::Result<()> {
+        if self.page.above.is_some() {
+            return Ok(());
+        }
+        let mut styled = String::new();
+        self.page.markdown.show(&mut styled);
+        if styled.is_empty() { Ok(()) } else { self.write(&styled) }
+    }
+
     fn write(&mut self, text: &str) -> io::Result<()> {
         let Some(above) = &self.page.above else {
             if self.page.out.is_terminal() && !text.is_empty() {
@@ -211,6 +224,8 @@ impl Sink<'_> {
 impl TextSink for Sink<'_> {
     fn block_began(&mut self, is_first: bool) -> io::Result<()> {
         self.progress.pause();
+        // Anew each time: windows change.
+        self.page.markdown.set_width(width());
         if is_first { Ok(()) } else { self.write("\n") }
     }
 
@@ -218,6 +233,9 @@ impl TextSink for Sink<'_> {
         self.progress.pause();
         let mut styled = String::new();
         if self.page.out.is_terminal() {
+            if self.page.above.is_none() && !self.progress.is_in_line() {
+                self.page.markdown.line_was_begun();
+            }
             self.page.markdown.push(&clean(text), &mut styled);
         } else {
             styled.push_str(text);

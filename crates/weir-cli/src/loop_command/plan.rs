@@ -122,6 +122,7 @@ fn surroundings() -> (watch::Sender<Hurry>, Surroundings) {
         questions: (QuestionPolicy::Skip, Duration::from_secs(1)),
         permissions: PermissionPolicy::Deny,
         known: std::collections::BTreeMap::new(),
+        waiting: Arc::default(),
     };
     (hurry, Surroundings { desk, hurry: receiver, activity: Arc::new(|_| {}) })
 }

@@ -22,6 +22,8 @@ pub(super) struct Show {
     /// What the summary needs of the view. The rest of it is the session's, and gone with it.
     pub(super) view: View,
     out: Output,
+    /// Whether text and progress go to the same pipe or file.
+    in_one: bool,
 }
 
 /// A handle to it.
@@ -30,6 +32,16 @@ pub(super) struct Shared(Arc<Mutex<Show>>);
 
 impl Shared {
     pub(super) fn new(form: Form, quiet: bool, secrets: Secrets, out: Output) -> Self {
+        let mut progress = ProgressLines::new(quiet, secrets);
+        let in_one = form == Form::Text && out.has_errors_in_it();
+        if in_one {
+            // By the same way, or the lines would overtake the text that they follow.
+            let mut lines = out.clone();
+            progress.divert(Some(Box::new(move |line| {
+                // The command learns of a failure from the output itself.
+                let _ = writeln!(lines, "{line}");
+            })));
+        }
         Self(Arc::new(Mutex::new(Show {
             form,
             text: TextPrinter::default(),
@@ -38,7 +50,8 @@ impl Shared {
                 Form::ClassicEvents => EventPrinter::classic(),
                 Form::Text | Form::Json | Form::Raw => EventPrinter::Nothing,
             },
-            progress: ProgressLines::new(quiet, secrets),
+            progress,
+            in_one,
             summary: if form == Form::Json { SummaryBuilder::new() } else { SummaryBuilder::without_texts() },
             view: View::default(),
             out,
@@ -63,7 +76,7 @@ impl Show {
     pub(super) fn end_text(&mut self, answer: Option<&str>) -> io::Result<()> {
         self.progress.pause();
         if self.form == Form::Text {
-            let mut sink = Plain::new(&mut self.out, &mut self.progress);
+            let mut sink = Plain::new(&mut self.out, &mut self.progress, self.in_one);
             self.text.end(answer, &mut sink)?;
         }
         self.out.flush()
@@ -95,7 +108,7 @@ impl Observer for Shared {
         // The command learns of a failure from the output itself.
         let _ = match show.form {
             Form::Text => {
-                let mut sink = Plain::new(&mut show.out, &mut show.progress);
+                let mut sink = Plain::new(&mut show.out, &mut show.progress, show.in_one);
                 show.text.change(view, change, &mut sink)
             }
             _ => show.events.change(view, change, &mut show.out),
@@ -128,11 +141,12 @@ impl Stage for Shared {
 struct Plain<'a> {
     out: &'a mut Output,
     progress: &'a mut ProgressLines,
+    in_one: bool,
 }
 
 impl<'a> Plain<'a> {
-    fn new(out: &'a mut Output, progress: &'a mut ProgressLines) -> Self {
-        Self { out, progress }
+    fn new(out: &'a mut Output, progress: &'a mut ProgressLines, in_one: bool) -> Self {
+        Self { out, progress, in_one }
     }
 }
 
@@ -145,6 +159,7 @@ impl TextSink for Plain<'_> {
     fn piece(&mut self, text: &str) -> io::Result<()> {
         self.progress.pause();
         if !self.out.is_terminal() {
+            self.progress.text_printed(self.in_one && !text.ends_with('\n'));
             return self.out.write_all(text.as_bytes());
         }
         self.progress.text_printed(!text.ends_with('\n'));

@@ -2,9 +2,11 @@
 //!
 //! Letters come one by one and go out as soon as it is clear what they are. What may be the beginning of a mark is
 //! held back: at the start of a line until the kind of line is known, inside a line from an opening mark to its
-//! closing one. A mark that is not closed on its line is printed as it came. Without colours nothing is touched.
+//! closing one. A mark that is not closed on its line is printed as it came. Lines are broken between words, if it is
+//! known how wide they may be; code is not. Without colours nothing is touched.
 
 use super::style::Style;
+use super::wrap::Wrap;
 
 /// A longer text between two marks is taken for no text between marks.
 const LONGEST_SPAN: usize = 300;
@@ -20,6 +22,7 @@ pub(crate) struct Markdown {
     before: char,
     /// The open code block, as its mark and length.
     fence: Option<(char, usize)>,
+    wrap: Wrap,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +48,14 @@ enum Kind {
 
 impl Markdown {
     pub(crate) fn new(style: Style) -> Self {
-        Self { style, place: Place::Start, held: String::new(), before: '\n', fence: None }
+        Self {
+            style,
+            place: Place::Start,
+            held: String::new(),
+            before: '\n',
+            fence: None,
+            wrap: Wrap::default(),
+        }
     }
 
     /// Takes more text and writes what can be printed of it.
@@ -53,28 +63,60 @@ impl Markdown {
         if !self.style.is_coloured() {
             return out.push_str(text);
         }
+        let mut styled = String::new();
         for letter in text.chars() {
+            styled.clear();
+            let was_code = self.fence.is_some();
             match (letter, self.place) {
                 ('\r', _) => {}
                 ('\n', _) => {
-                    self.end_line(out);
-                    out.push('\n');
+                    self.end_line(&mut styled);
+                    styled.push('\n');
                 }
                 (_, Place::Start) => {
                     self.held.push(letter);
                     if self.fence.is_none() {
-                        self.begin_line(out);
+                        self.begin_line(&mut styled);
                     }
                 }
-                (_, Place::Inline { heading }) => self.inline(letter, heading, out),
+                (_, Place::Inline { heading }) => self.inline(letter, heading, &mut styled),
             }
+            self.print(&styled, was_code, out);
         }
     }
 
     /// The text is over.
     pub(crate) fn finish(&mut self, out: &mut String) {
-        self.end_line(out);
+        let mut styled = String::new();
+        let was_code = self.fence.is_some();
+        self.end_line(&mut styled);
+        self.print(&styled, was_code, out);
+        self.wrap.finish(out);
         self.fence = None;
+    }
+
+    /// Shows the beginning of a word: nothing more comes for now.
+    pub(crate) fn show(&mut self, out: &mut String) {
+        self.wrap.show(out);
+    }
+
+    /// Something else was printed, and the cursor is at the beginning of a line.
+    pub(crate) fn line_was_begun(&mut self) {
+        self.wrap.line_was_begun();
+    }
+
+    /// Breaks lines at this width from now on.
+    pub(crate) fn set_width(&mut self, width: Option<usize>) {
+        self.wrap.set_width(width);
+    }
+
+    /// Lines of a code block, its fences included, are printed as they are.
+    fn print(&mut self, styled: &str, was_code: bool, out: &mut String) {
+        if was_code || self.fence.is_some() {
+            self.wrap.verbatim(styled, out);
+        } else {
+            self.wrap.push(styled, out);
+        }
     }
 
     fn begin_line(&mut self, out: &mut String) {
@@ -100,6 +142,12 @@ impl Markdown {
             }
             Kind::Plain | Kind::Open => Some(held.as_str()),
         };
+        let spaces = held.len() - held.trim_start_matches(' ').len();
+        self.wrap.set_indent(&match kind {
+            Kind::Bullet(indent) => " ".repeat(indent + 2),
+            Kind::Quote(_) => "│ ".to_owned(),
+            _ => " ".repeat(spaces),
+        });
         let heading = matches!(kind, Kind::Heading(_));
         self.place = Place::Inline { heading };
         self.before = ' ';
@@ -340,6 +388,39 @@ mod tests {
         markdown.push("# a **b**\r\n- c", &mut out);
         markdown.finish(&mut out);
         assert_eq!(out, "# a **b**\r\n- c");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_code_is_not() {
+        let mut markdown = Markdown::new(Style::coloured());
+        markdown.set_width(Some(24));
+        let mut out = String::new();
+        let code = "let quite_long = call(of, this, and, that);";
+        let text = format!(
+            "A paragraph of **some bold** words.\n- a point that goes on\n```\n{code}\n```\n> a quotation that is long"
+        );
+        markdown.push(&text, &mut out);
+        markdown.finish(&mut out);
+        let mut in_escape = false;
+        let plain: String = out
+            .chars()
+            .filter(|letter| {
+                let hidden = in_escape || *letter == '\x1b';
+                in_escape = hidden && *letter != 'm';
+                !hidden
+            })
+            .collect();
+        let expected = [
+            "A paragraph of some",
+            "bold words.",
+            "• a point that goes on",
+            "```",
+            code,
+            "```",
+            "│ a quotation that is",
+            "│ long",
+        ];
+        assert_eq!(plain.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -10,7 +10,9 @@ mod story;
 mod style;
 mod table;
 mod text;
+mod width;
 mod words;
+mod wrap;
 
 pub(crate) use clean::{clean, one_line};
 pub(crate) use diff::coloured;
@@ -20,4 +22,5 @@ pub(crate) use story::story;
 pub(crate) use style::Style;
 pub(crate) use table::Table;
 pub(crate) use text::{TextPrinter, TextSink};
+pub(crate) use width::width;
 pub(crate) use words::{ago, date, dollars, plural, seconds, short_path};

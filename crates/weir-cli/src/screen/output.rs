@@ -24,6 +24,18 @@ pub(crate) struct Output {
     is_terminal: bool,
 }
 
+#[cfg(unix)]
+fn is_same_file() -> bool {
+    let place = |stat: rustix::fs::Stat| (stat.st_dev, stat.st_ino);
+    let output = rustix::fs::fstat(io::stdout()).map(place);
+    output.is_ok() && output == rustix::fs::fstat(io::stderr()).map(place)
+}
+
+#[cfg(not(unix))]
+fn is_same_file() -> bool {
+    false
+}
+
 struct Shared {
     state: Mutex<State>,
     /// Something was added, taken, or is over.
@@ -71,6 +83,11 @@ impl Output {
 
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
+    }
+
+    /// Whether it is a pipe or a file that the standard error goes to as well.
+    pub(crate) fn has_errors_in_it(&self) -> bool {
+        !self.is_terminal && is_same_file()
     }
 
     /// Drops what waits and everything that still comes.

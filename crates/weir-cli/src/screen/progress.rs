@@ -35,7 +35,7 @@ pub(crate) struct ProgressLines {
     held: Option<Vec<String>>,
     /// Where lines go, if not to the standard error.
     elsewhere: Option<LineSink>,
-    /// Whether the cursor is in the middle of a line of text on the same terminal.
+    /// Whether the last line of text on the same terminal, or in the same file, is not at its end.
     is_in_line: bool,
 }
 
@@ -139,10 +139,10 @@ impl ProgressLines {
     }
 
     fn print(&mut self, line: &str) {
-        if let Some(elsewhere) = &mut self.elsewhere {
-            return elsewhere(line);
-        }
         let before = if std::mem::take(&mut self.is_in_line) { "\n" } else { "" };
+        if let Some(elsewhere) = &mut self.elsewhere {
+            return elsewhere(&format!("{before}{line}"));
+        }
         let write = || {
             // Where it cannot be written there is nobody to tell. At once, so that nothing comes between.
             let _ = std::io::stderr().write_all(format!("{before}{line}\n").as_bytes());
@@ -201,9 +201,14 @@ impl ProgressLines {
         self.elsewhere = elsewhere;
     }
 
-    /// Text was printed on the same terminal, and its last line is not at its end.
+    /// Text was printed on the same terminal or into the same file, and its last line is not at its end.
     pub(crate) fn text_printed(&mut self, ends_in_line: bool) {
         self.is_in_line = ends_in_line;
+    }
+
+    /// Whether text was printed whose last line is not at its end.
+    pub(crate) fn is_in_line(&self) -> bool {
+        self.is_in_line
     }
 
     pub(crate) fn style(&self) -> Style {

@@ -1,14 +1,14 @@
 //! The list.
 
 use std::collections::HashSet;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 
 use serde::Serialize;
 use weir_transcript::import::MessageCount;
 
 use super::live::Live;
 use super::settings::{List, Places};
-use crate::screen::{Style, Table, ago, clean, one_line, short_path};
+use crate::screen::{Style, Table, ago, clean, one_line, short_path, width};
 use crate::transcripts::{Found, Past, Transcripts};
 
 /// One conversation of the list, as `--json` prints it.
@@ -160,14 +160,4 @@ fn tail(text: &str, longest: usize) -> String {
         return text.to_owned();
     }
     std::iter::once('…').chain(text.chars().skip(length - longest + 1)).collect()
-}
-
-/// The width of the terminal; none where the output goes elsewhere.
-fn width() -> Option<usize> {
-    #[cfg(unix)]
-    if io::stdout().is_terminal() {
-        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
-        return Some(usize::from(size.ws_col)).filter(|width| *width > 0);
-    }
-    None
 }

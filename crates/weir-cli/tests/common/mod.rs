@@ -20,7 +20,7 @@ pub(crate) use running::Running;
 pub(crate) use terminal::Terminal;
 
 /// How long anything may take. Nothing takes a tenth of it unless something hangs.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// The prompt that plays a script.
 pub(crate) fn script(steps: &str) -> String {

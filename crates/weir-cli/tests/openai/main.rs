@@ -66,7 +66,9 @@ fn talk(served: &Served, clients: &Path, program: &str, arguments: &[&str]) -> V
         ("CLIENTS", clients.as_str()),
     ];
     let printed = run(Path::new(program), arguments, &environment);
-    serde_json::from_str(&printed).unwrap()
+    let answer = serde_json::from_str(&printed);
+    assert!(answer.is_ok(), "{answer:?}: {printed}");
+    answer.unwrap()
 }
 
 /// The turn that a client left has ended, and nothing of it runs.

@@ -167,3 +167,29 @@ fn raw_is_what_the_cli_wrote() {
         assert_eq!(String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&log));
     }
 }
+
+#[test]
+fn in_one_file_a_tool_has_a_line_of_its_own() {
+    let place = Place::new();
+    // A sub-agent runs its tool while the main agent speaks.
+    let agent = r#"{\"tool\":\"Bash\",\"input\":{\"command\":\"echo x\"}},{\"text\":\"done\"}"#;
+    let script = format!(
+        r#"@@[{{"tool":"Task","input":{{"description":"d","subagent_type":"general-purpose","run_in_background":true,"prompt":"go @@[{agent}]"}}}},{{"text":"one two three four five six seven eight nine ten","wdelay":0.1}}]"#
+    );
+    let file = std::fs::File::create(place.path("both")).unwrap();
+    let mut command = place.command(&["run", "--allowed-tools", "Bash,Task", &script]);
+    command.stdout(file.try_clone().unwrap()).stderr(file);
+    let status = command.status().unwrap();
+    let both = std::fs::read_to_string(place.path("both")).unwrap();
+    assert!(status.success(), "{both}");
+    for mark in ["✓", "✗", "!"] {
+        let own_line = |(at, _): (usize, &str)| at == 0 || both[..at].ends_with('\n');
+        assert!(both.match_indices(&format!("{mark} ")).all(own_line), "{both}");
+    }
+    assert!(both.contains("✓ "), "{both}");
+    let words: Vec<&str> = both.split_whitespace().collect();
+    assert!(
+        words.iter().position(|word| *word == "one") < words.iter().position(|word| *word == "ten"),
+        "{both}"
+    );
+}

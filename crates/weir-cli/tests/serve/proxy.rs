@@ -1,5 +1,6 @@
 //! Behind nginx, with its defaults and a base path.
 
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -23,9 +24,13 @@ fn program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     let found = folders.map(|folder| folder.join("nginx")).find(|program| program.exists());
+    if found.is_none() && std::env::var_os("WEIR_SKIP_NGINX").is_some() {
+        let _ = writeln!(std::io::stderr(), "NOT TESTED: nginx is not there");
+        return None;
+    }
     assert!(
-        found.is_some() || std::env::var_os("WEIR_REQUIRE_NGINX").is_none(),
-        "nginx is not there; scripts/setup-debian.sh nginx installs it"
+        found.is_some(),
+        "nginx is not there: run scripts/setup-debian.sh nginx, or set WEIR_SKIP_NGINX=1"
     );
     found
 }

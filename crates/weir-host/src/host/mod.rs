@@ -9,12 +9,13 @@ mod watching;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_store::ConversationId;
+use weir_store::{ConversationId, ConversationUpdate};
 
 use crate::core::{Core, Keeper};
 use crate::error::HostError;
 use crate::hub::WatchAll;
 use crate::info::SessionStatus;
+use crate::item::{Item, Note};
 use crate::metrics::HostMetrics;
 use crate::options::HostOptions;
 use crate::viewer::Bye;
@@ -90,10 +91,19 @@ impl Host {
     /// Messages that wait are held for the next start.
     pub async fn shut_down(&self, patience: Duration) {
         self.core.shut_down();
-        self.core.pool.shut_down(patience).await;
+        let deadline = tokio::time::Instant::now() + patience;
+        for room in self.core.all_present() {
+            let at_rest = room.until(|state| (!state.book.is_at_work()).then_some(()));
+            if tokio::time::timeout_at(deadline, at_rest).await.is_err() {
+                // What is cut off can be resumed.
+                let note = Item::Note(Note::Restarted { turn: true });
+                drop(room.recorder.record(vec![note], ConversationUpdate::default()));
+            }
+        }
+        self.core.pool.shut_down(Duration::ZERO).await;
         for room in self.core.all_present() {
             // What the processes wrote last is in the log before we go. A log that fails has told everybody.
-            let _ = room.recorder.recorded(Vec::new(), weir_store::ConversationUpdate::default()).await;
+            let _ = room.recorder.recorded(Vec::new(), ConversationUpdate::default()).await;
             room.say_bye(Bye::Shutdown);
         }
         self.core.hub.close();

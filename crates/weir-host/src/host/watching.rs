@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weir_store::{ConversationId, Cursor, Resume};
+use weir_transcript::{Request, RequestState, View};
 
 use super::Host;
 use crate::error::HostError;
@@ -13,6 +14,30 @@ use crate::viewer;
 use crate::watch::{Format, Watch, WatchQuery, hello, ticking};
 
 impl Host {
+    /// The conversation as it stands, with what is being written at the moment. The newest entries; the rest is paged.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn view(&self, id: &ConversationId) -> Result<Box<View>, HostError> {
+        let room = self.room(id).await?;
+        let state = room.lock();
+        Ok(Box::new(state.book.view().clone()))
+    }
+
+    /// What a person has to answer.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn open_requests(&self, id: &ConversationId) -> Result<Vec<Request>, HostError> {
+        let Some(room) = self.core.present(id) else {
+            // Whoever waits for an answer is in memory.
+            return self.row(id).await.map(|_| Vec::new());
+        };
+        let state = room.lock();
+        let requests = state.book.view().requests.iter();
+        Ok(requests.filter(|request| request.state == RequestState::Open).cloned().collect())
+    }
+
     /// Watches a session, whether or not it has a process.
     ///
     /// # Errors

@@ -22,6 +22,8 @@ async fn the_first_answer_wins_and_the_second_hears_who_was_first() {
     // Somebody who comes now finds the request.
     let mut onlooker = Onlooker::new(&host, &id, None).await;
     let request = onlooker.view.requests[0].clone();
+    assert_eq!(host.open_requests(&id).await.unwrap(), std::slice::from_ref(&request));
+    assert_eq!(host.view(&id).await.unwrap().requests, std::slice::from_ref(&request));
     assert!(matches!(&request.kind, RequestKind::Permission { tool_name, .. } if tool_name == "Write"));
     let (alice, bob) = (Actor::new("alice"), Actor::new("bob"));
     let (first, second) = tokio::join!(

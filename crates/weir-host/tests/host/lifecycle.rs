@@ -193,6 +193,8 @@ async fn what_waits_at_a_shutdown_is_held_for_the_next_start() {
     assert!(state(running.message_id).unwrap().0.is_final());
     let report = soon(host.resume(&id, &me())).await.unwrap();
     assert_eq!(report.released, 1);
+    let on = soon(host.finished(&id, &report.message_id.unwrap())).await.unwrap();
+    assert_eq!(on.text, "I go on.", "the turn that was cut off is taken up first");
     assert_eq!(soon(host.finished(&id, &waiting.message_id)).await.unwrap().text, "afterwards");
     let nothing = host.resume(&id, &me()).await;
     assert!(matches!(nothing, Err(HostError::NothingToResume)), "{nothing:?}");

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod broken_log;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod lifecycle;
@@ -13,6 +15,8 @@ mod place;
 mod property;
 #[cfg(test)]
 mod reading;
+#[cfg(test)]
+mod real;
 #[cfg(test)]
 mod talking;
 #[cfg(test)]

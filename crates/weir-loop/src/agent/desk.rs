@@ -4,6 +4,7 @@
 //! If nobody does in time, or the policy is not to wait, the session hears so, and nothing is allowed.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -65,6 +66,8 @@ pub struct Desk {
     pub permissions: PermissionPolicy,
     /// What was answered before: question to answer.
     pub known: BTreeMap<String, String>,
+    /// How many questions of the session wait for a person at the moment.
+    pub waiting: Arc<AtomicUsize>,
 }
 
 impl Desk {
@@ -74,7 +77,24 @@ impl Desk {
         let id = uuid::Uuid::new_v4().simple().to_string();
         let id = id.get(..8).unwrap_or(&id).to_owned();
         self.asks.send(OpenAsk { id, task: self.task.clone(), asked, reply }).ok()?;
+        let _waits = Waits::new(&self.waiting);
         tokio::time::timeout(self.questions.1, answer).await.ok()?.ok()
+    }
+}
+
+/// Counts a question as long as it waits, also if the session takes it back.
+struct Waits<'a>(&'a AtomicUsize);
+
+impl<'a> Waits<'a> {
+    fn new(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The agent as a session with the CLI.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long what runs in the background may take after the answer.
 const BACKGROUND: Duration = Duration::from_secs(60);
+
+/// How exactly time is measured in which nobody is waited for.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Gives the options that no task decides: the program, its environment, logs, the folder of locks.
 pub type SessionFactory = Arc<dyn Fn(&AgentRequest) -> SessionOptions + Send + Sync>;
@@ -54,7 +58,6 @@ impl SessionAgent {
         options.permission_mode.clone_from(&mode.permission_mode);
         options.max_turns = request.max_turns;
         options.max_cost_usd = Some(request.max_cost_usd);
-        options.limits.turn = Some(request.timeout);
         options.limits.background = Some(BACKGROUND);
         options.extra_args.extend(mode.extra_args.iter().map(Into::into));
         if request.skip_permissions {
@@ -69,13 +72,15 @@ impl SessionAgent {
         let mut options = self.options(&request);
         let rules = Rules { cwd: request.cwd.clone(), protected: request.protected.clone() };
         let noticed = Arc::new(Mutex::new(Noticed::default()));
+        let waiting = Arc::clone(&around.desk.waiting);
         let handler = DeskHandler { desk: around.desk, rules: rules.clone(), noticed: Arc::clone(&noticed) };
         options.handler = Some(Arc::new(handler));
         let summary = Arc::new(Mutex::new(SummaryBuilder::new()));
         options.observer =
             Some(Box::new(Watcher { summary: Arc::clone(&summary), activity: around.activity }));
         let session = Session::new(options);
-        let (answer, was_stopped) = answer(&session, request.prompt, around.hurry).await;
+        let mut stopped = Stopped { hurry: around.hurry, waiting, timeout: request.timeout };
+        let (answer, why) = answer(&session, request.prompt, &mut stopped).await;
         let view = session.view().await.unwrap_or_default();
         let logs = session.facts().await.ok().and_then(|facts| facts.logs);
         session.stop().await;
@@ -90,7 +95,7 @@ impl SessionAgent {
                 run.unanswered = std::mem::take(&mut noticed.unanswered);
             }
         }
-        run.end = end(&answer, was_stopped);
+        run.end = end(&answer, why, request.timeout);
         if let Err(SessionError::Died { text: Some(text), .. }) = &answer
             && run.text.is_empty()
         {
@@ -114,29 +119,67 @@ impl Agent for SessionAgent {
 
 type Answer = Result<Arc<TurnEnd>, SessionError>;
 
-/// Sends the prompt and waits for the answer. The second value says whether somebody wanted it to end.
-async fn answer(session: &Session, prompt: String, mut hurry: watch::Receiver<Hurry>) -> (Answer, bool) {
+/// Why a session has to end before its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// Somebody wants it.
+    Wanted,
+    /// It takes too long.
+    TooLong,
+}
+
+/// What can make a session end before its answer.
+struct Stopped {
+    hurry: watch::Receiver<Hurry>,
+    waiting: Arc<AtomicUsize>,
+    timeout: Duration,
+}
+
+impl Stopped {
+    /// Waits until the session has to end.
+    async fn reason(&mut self) -> Why {
+        tokio::select! {
+            () = wanted(&mut self.hurry, Hurry::Interrupt) => Why::Wanted,
+            () = worked(self.timeout, &self.waiting) => Why::TooLong,
+        }
+    }
+}
+
+/// Waits until so much time has passed in which nobody was waited for.
+async fn worked(limit: Duration, waiting: &AtomicUsize) {
+    let mut left = limit;
+    while !left.is_zero() {
+        let step = left.min(LOOK);
+        tokio::time::sleep(step).await;
+        if waiting.load(Ordering::Relaxed) == 0 {
+            left -= step;
+        }
+    }
+}
+
+/// Sends the prompt and waits for the answer. The second value says why it did not come by itself.
+async fn answer(session: &Session, prompt: String, stopped: &mut Stopped) -> (Answer, Option<Why>) {
     let mut sent = tokio::select! {
         sent = session.send(prompt) => match sent {
             Ok(sent) => sent,
-            Err(error) => return (Err(error), false),
+            Err(error) => return (Err(error), None),
         },
-        () = wanted(&mut hurry, Hurry::Interrupt) => return (Err(SessionError::Stopped), true),
+        why = stopped.reason() => return (Err(SessionError::Stopped), Some(why)),
     };
-    tokio::select! {
+    let why = tokio::select! {
         answer = sent.answer() => {
             if answer.is_ok() {
                 // What runs in the background would be lost with the process.
                 tokio::select! {
                     _ = tokio::time::timeout(BACKGROUND, session.settled()) => {}
-                    () = wanted(&mut hurry, Hurry::Interrupt) => {}
+                    _ = stopped.reason() => {}
                 }
             }
-            return (answer, false);
+            return (answer, None);
         }
-        () = wanted(&mut hurry, Hurry::Interrupt) => {}
-    }
-    (interrupt(session, &mut sent, hurry).await, true)
+        why = stopped.reason() => why,
+    };
+    (interrupt(session, &mut sent, stopped.hurry.clone()).await, Some(why))
 }
 
 async fn interrupt(session: &Session, sent: &mut Sent, mut hurry: watch::Receiver<Hurry>) -> Answer {
@@ -160,12 +203,22 @@ async fn wanted(hurry: &mut watch::Receiver<Hurry>, least: Hurry) {
     }
 }
 
-fn end(answer: &Answer, was_stopped: bool) -> AgentEnd {
+fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
+    let was_cut = match answer {
+        Ok(turn) => turn.turn.state == TurnState::Interrupted,
+        Err(_) => true,
+    };
+    match why.filter(|_| was_cut) {
+        Some(Why::Wanted) => return AgentEnd::Interrupted,
+        Some(Why::TooLong) => {
+            let why = format!("the session took longer than {} (task_limits.wall_time)", words(timeout));
+            return AgentEnd::TimedOut { why };
+        }
+        None => {}
+    }
     match answer {
-        Ok(turn) if was_stopped && turn.turn.state == TurnState::Interrupted => AgentEnd::Interrupted,
         Ok(turn) if turn.turn.result.is_none() => AgentEnd::NoResult,
         Ok(_) => AgentEnd::Answered,
-        Err(_) if was_stopped => AgentEnd::Interrupted,
         Err(SessionError::Stopped | SessionError::Cancelled) => AgentEnd::Interrupted,
         Err(SessionError::Died { exit, .. }) if exit.is_success() => AgentEnd::NoResult,
         Err(error @ SessionError::NotStarted(_)) => AgentEnd::NotStarted { why: with_causes(error) },
@@ -173,6 +226,10 @@ fn end(answer: &Answer, was_stopped: bool) -> AgentEnd {
         Err(error @ SessionError::BudgetExhausted { .. }) => AgentEnd::Budget { why: error.to_string() },
         Err(error) => AgentEnd::Crashed { why: error.to_string() },
     }
+}
+
+fn words(time: Duration) -> String {
+    crate::time::words(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn with_causes(error: &SessionError) -> String {

@@ -59,7 +59,7 @@ fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
     writeln!(out, "<h2>Cost and time</h2><div class=\"scroll\">{}</div>", chart(run))?;
     writeln!(
         out,
-        "<h2>Tasks</h2><div class=\"scroll\"><table><thead><tr><th>Task</th><th>Outcome</th><th class=\"number\">Attempts</th>\
+        "<h2>Tasks</h2><div class=\"scroll\"><table><thead><tr><th>Task</th><th>Outcome</th><th class=\"number\">Sessions</th>\
          <th class=\"number\">Cost</th><th class=\"number\">Time</th><th>Change</th><th>Commit</th></tr></thead><tbody>"
     )?;
     for record in &run.tasks {
@@ -94,8 +94,8 @@ fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
         ),
         (
             "tokens",
-            budget.tokens.to_string(),
-            format!("of {}", limits.tokens),
+            super::grouped(budget.tokens),
+            format!("of {}", super::grouped(limits.tokens)),
             part(budget.tokens as f64, limits.tokens as f64),
         ),
         (

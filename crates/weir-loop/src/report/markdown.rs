@@ -35,7 +35,7 @@ fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
     };
     writeln!(out, "| cost | ${:.4}{unknown} | ${:.2} |", budget.cost_usd, run.limits.cost_usd)?;
     writeln!(out, "| iterations | {} | {} |", budget.iterations, run.limits.iterations)?;
-    writeln!(out, "| tokens | {} | {} |", budget.tokens, run.limits.tokens)?;
+    writeln!(out, "| tokens | {} | {} |", super::grouped(budget.tokens), super::grouped(run.limits.tokens))?;
     writeln!(
         out,
         "| time at work | {} | {} |\n",
@@ -44,7 +44,7 @@ fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
     )?;
     writeln!(
         out,
-        "| task | outcome | attempts | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|"
+        "| task | outcome | sessions | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|"
     )?;
     for record in &run.tasks {
         row(record, out)?;

@@ -55,6 +55,11 @@ impl Context {
         format!("weir/failed/{}/{task}-{attempts}", self.short_run())
     }
 
+    /// Where the work of a session that was cut off is kept, below `refs/weir`.
+    pub(super) fn cut_off(&self, task: &TaskId, sessions: usize) -> String {
+        format!("cut-off/{}/{task}-{sessions}", self.short_run())
+    }
+
     /// The task list.
     pub(super) fn list(&self) -> PathBuf {
         self.folders.workspace.join(&self.config.tasks)

@@ -180,6 +180,19 @@ impl Git {
         Ok(())
     }
 
+    /// The same, and what is there is kept under a name of its own first: it may be somebody's.
+    pub async fn restore_keeping(&self, tree: &str, name: &str) -> Result<bool, GitError> {
+        let now = self.snapshot().await?;
+        if now == tree {
+            return Ok(false);
+        }
+        let head = self.head().await?;
+        let commit = self.commit(&now, &[&head], "What a session that was cut off had done\n").await?;
+        self.run(&["update-ref", &format!("refs/weir/{name}"), &commit]).await?;
+        self.run(&["read-tree", "--reset", "-u", tree]).await?;
+        Ok(true)
+    }
+
     /// What was changed since a commit. What is protected, and the task list, is put back.
     pub async fn inspect(
         &self,

@@ -59,7 +59,8 @@ pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
     ))
 }
 
-pub(super) async fn restore(context: Arc<Context>, task: TaskId, tree: String) -> Done {
+pub(super) async fn restore(context: Arc<Context>, record: TaskRecord, tree: String) -> Done {
+    let task = record.task.id.clone();
     if context.is_parallel && !context.workspace(&task).join(".git").exists() {
         let head = context.git.head().await.map_err(text)?;
         context
@@ -68,7 +69,8 @@ pub(super) async fn restore(context: Arc<Context>, task: TaskId, tree: String) -
             .await
             .map_err(text)?;
     }
-    context.git_of(&task).restore(&tree).await.map_err(text)?;
+    let name = context.cut_off(&task, record.attempts.len());
+    context.git_of(&task).restore_keeping(&tree, &name).await.map_err(text)?;
     Ok(Event::Restored { task })
 }
 

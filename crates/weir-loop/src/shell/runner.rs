@@ -219,7 +219,10 @@ impl Runner {
             }
             Action::ReadTasks => return Some(event_of(perform::read_list(&context))),
             Action::Prepare(task) => drop(self.at_work.spawn(perform::prepare(context, task))),
-            Action::Restore { task, tree } => drop(self.at_work.spawn(perform::restore(context, task, tree))),
+            Action::Restore { task, tree } => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::restore(context, record, tree));
+            }
             Action::RunGates(task) => {
                 let record = self.record(&task)?;
                 self.at_work.spawn(perform::gates(context, record));
@@ -268,6 +271,7 @@ impl Runner {
                 questions: (config.questions.policy, config.questions.longest_wait.duration()),
                 permissions: config.permissions.policy,
                 known: record.answers.clone(),
+                waiting: Arc::default(),
             },
             hurry: self.hurry.subscribe(),
             activity: Arc::new(move |text| {

@@ -17,7 +17,7 @@ use weir_process::{Environment, LogOptions, PlainCommand, Secrets};
 use weir_session::SessionOptions;
 
 /// Longer than anything takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(300);
+const DEADLINE: Duration = Duration::from_secs(900);
 
 /// A repository with a loop.
 pub(crate) struct Place {

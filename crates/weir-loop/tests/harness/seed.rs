@@ -94,6 +94,7 @@ fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
         questions: (QuestionPolicy::Skip, std::time::Duration::from_secs(1)),
         permissions: PermissionPolicy::Deny,
         known: std::collections::BTreeMap::new(),
+        waiting: std::sync::Arc::default(),
     };
     (hurry, Surroundings { desk, hurry: receiver, activity: std::sync::Arc::new(|_| {}) })
 }

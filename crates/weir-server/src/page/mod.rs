@@ -11,7 +11,7 @@ use crate::state::App;
 
 /// A program that was built without the page has no files here.
 #[derive(RustEmbed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../web/dist"]
+#[folder = "../../web/dist"]
 #[allow_missing = true]
 struct Files;
 

@@ -3,9 +3,10 @@
 use std::fmt::{self, Write};
 
 use super::clean::{escape, one_line, plain};
-use super::outline::{Item, outline};
+use super::outline::Item;
 use super::parts::{Finder, ToolParts, totals};
 use super::rich_text::to_html;
+use super::walk::{Passage, walk};
 use super::words;
 use crate::view::{BlockState, Entry, EntryBody, Notice, ToolCall, ToolDetail, UserEntry, UserSource, View};
 
@@ -56,26 +57,19 @@ impl<'v> Writer<'_, 'v> {
     }
 
     fn conversation(&mut self) -> fmt::Result {
-        let mut turn = None;
-        for item in outline(self.view) {
-            if item.entry.turn.is_some() && item.entry.turn != turn {
-                self.turn_end(turn)?;
-                turn = item.entry.turn;
-                let begun = turn.and_then(|id| self.view.turn(id)).and_then(words::unasked);
-                if let Some(begun) = begun {
+        for passage in walk(self.view) {
+            match passage {
+                Passage::BeginsByItself(begun) => {
                     writeln!(self.output, "<p class=\"notice\">Claude {}</p>", escape(&begun))?;
                 }
+                Passage::Item(item) => self.item(&item)?,
+                Passage::TurnEnd(turn, words) => {
+                    let class = if turn.state.is_error() { "turn bad" } else { "turn" };
+                    writeln!(self.output, "<p class=\"{class}\">{}</p>", escape(&words))?;
+                }
             }
-            self.item(&item)?;
         }
-        self.turn_end(turn)
-    }
-
-    fn turn_end(&mut self, turn: Option<weir_wire::TurnId>) -> fmt::Result {
-        let Some(turn) = turn.and_then(|id| self.view.turn(id)) else { return Ok(()) };
-        let Some(words) = words::turn_end(turn) else { return Ok(()) };
-        let class = if turn.state.is_error() { "turn bad" } else { "turn" };
-        writeln!(self.output, "<p class=\"{class}\">{}</p>", escape(&words))
+        Ok(())
     }
 
     fn item(&mut self, item: &Item<'v>) -> fmt::Result {

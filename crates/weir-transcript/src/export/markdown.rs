@@ -3,9 +3,10 @@
 use std::fmt::{self, Write};
 
 use super::clean::{escape, fence, one_line, plain};
-use super::outline::{Item, outline};
+use super::outline::Item;
 use super::parts::{Finder, ToolParts};
 use super::rich_text::safe_markdown;
+use super::walk::{Passage, walk};
 use super::words;
 use crate::view::{BlockState, Entry, EntryBody, ToolCall, ToolDetail, UserEntry, UserSource, View};
 
@@ -38,27 +39,14 @@ impl<'v> Writer<'_, 'v> {
     }
 
     fn conversation(&mut self) -> fmt::Result {
-        let mut turn = None;
-        for item in outline(self.view) {
-            if item.entry.turn.is_some() && item.entry.turn != turn {
-                self.turn_end(turn)?;
-                turn = item.entry.turn;
-                let begun = turn.and_then(|id| self.view.turn(id)).and_then(words::unasked);
-                if let Some(begun) = begun {
-                    writeln!(self.output, "\n*Claude {}*", literal(&begun))?;
-                }
+        for passage in walk(self.view) {
+            match passage {
+                Passage::BeginsByItself(begun) => writeln!(self.output, "\n*Claude {}*", literal(&begun))?,
+                Passage::Item(item) => self.item(&item)?,
+                Passage::TurnEnd(_, words) => writeln!(self.output, "\n*Turn: {}*", literal(&words))?,
             }
-            self.item(&item)?;
         }
-        self.turn_end(turn)
-    }
-
-    fn turn_end(&mut self, turn: Option<weir_wire::TurnId>) -> fmt::Result {
-        let words = turn.and_then(|id| self.view.turn(id)).and_then(words::turn_end);
-        match words {
-            Some(words) => writeln!(self.output, "\n*Turn: {}*", literal(&words)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn item(&mut self, item: &Item<'v>) -> fmt::Result {

@@ -4,8 +4,9 @@
 //! is data here. It can neither end the place in which it stands nor bring markup or a script of its own, and nothing in
 //! a page is loaded from elsewhere.
 //!
-//! - `outline` what stands inside what, `parts` what there is to show of a tool call, `words` how states, times and
-//!   amounts are said, `clean` what may stand in a text, `markdown` and `html` the two forms.
+//! - `outline` what stands inside what, `walk` in which order it is shown, `parts` what there is to show of a tool call,
+//!   `words` how states, times and amounts are said, `clean` what may stand in a text, `markdown` and `html` the two
+//!   forms.
 
 mod clean;
 mod html;
@@ -13,6 +14,7 @@ mod markdown;
 mod outline;
 mod parts;
 mod rich_text;
+mod walk;
 mod words;
 
 use std::fmt;

@@ -141,23 +141,18 @@ fn is_lower(now: &Totals, last: &Totals) -> bool {
 /// of the main loop has this turn's besides. By model, because calls to a small model on the side would hide what is
 /// missing.
 fn carries_on(now: &Totals, last: &Totals, result: &ResultMessage<'_>, main: Option<&str>) -> bool {
-    let known = |totals: &Totals, name: &str| {
-        let model = totals.models.iter().find(|model| model.model == name);
-        model.map(|model| (model.input_tokens, model.output_tokens))
-    };
-    let is_kept = |model: &ModelCost| {
-        known(now, &model.model)
-            .is_some_and(|(read, written)| read >= model.input_tokens && written >= model.output_tokens)
-    };
+    let tokens = |model: &ModelCost| model.input_tokens.saturating_add(model.output_tokens);
+    let known =
+        |totals: &Totals, name: &str| totals.models.iter().find(|model| model.model == name).map(tokens);
+    let is_kept = |model: &ModelCost| known(now, &model.model).is_some_and(|now| now >= tokens(model));
     let usage = result.usage.as_ref();
     let read = usage.and_then(|usage| usage.input_tokens).unwrap_or(0);
     let written = usage.and_then(|usage| usage.output_tokens).unwrap_or(0);
     let main = main.filter(|main| known(now, main).is_some());
     let has_turn = |model: &ModelCost| {
-        let (read_before, written_before) = known(last, &model.model).unwrap_or_default();
+        let before = known(last, &model.model).unwrap_or(0);
         main.is_none_or(|main| main == model.model)
-            && model.input_tokens >= read_before.saturating_add(read)
-            && model.output_tokens >= written_before.saturating_add(written)
+            && tokens(model) >= before.saturating_add(read).saturating_add(written)
     };
     !is_lower(now, last) && last.models.iter().all(is_kept) && now.models.iter().any(has_turn)
 }

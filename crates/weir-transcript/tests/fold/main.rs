@@ -7,6 +7,8 @@ mod costs;
 #[cfg(test)]
 mod odd_streams;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod requests;
 #[cfg(test)]
 mod retention;

@@ -1,0 +1,238 @@
+//! Breaks lines between words while text streams. Pure.
+//!
+//! A word is held back until it is complete, because only then it is clear whether it fits. If nothing more comes for
+//! now, what there is of it is shown, and taken back should the rest not fit. Escape sequences take no room. What must
+//! stay as it is, such as code, goes past it.
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// Narrower than this, nothing is broken: there would be a word a line.
+const NARROWEST: usize = 20;
+
+/// Breaks lines between words.
+#[derive(Debug, Default)]
+pub(crate) struct Wrap {
+    /// Columns that there are; none where lines are left alone.
+    width: Option<usize>,
+    /// Columns that are taken on this line.
+    column: usize,
+    /// Spaces that were not printed yet: they are not, if the line breaks there.
+    spaces: usize,
+    /// The word that is not complete yet, with its escape sequences.
+    word: String,
+    /// The columns that it takes.
+    word_width: usize,
+    /// How much of it is on the screen already, in bytes and in columns.
+    shown: Option<(usize, usize)>,
+    /// Whether an escape sequence is not complete yet.
+    in_escape: bool,
+    /// What the rest of a broken line begins with, and the columns that it takes.
+    indent: (String, usize),
+}
+
+impl Wrap {
+    /// Breaks lines at this width from now on.
+    pub(crate) fn set_width(&mut self, width: Option<usize>) {
+        self.width = width.filter(|width| *width >= NARROWEST);
+    }
+
+    /// What the rest of this line begins with if it is broken.
+    pub(crate) fn set_indent(&mut self, indent: &str) {
+        let width = indent.chars().filter_map(char::width).sum();
+        // Deep in a list there must be room for the text.
+        let fits = self.width.is_some_and(|all| width + NARROWEST / 2 <= all);
+        self.indent = if fits { (indent.to_owned(), width) } else { (String::new(), 0) };
+    }
+
+    /// Takes more text.
+    pub(crate) fn push(&mut self, text: &str, out: &mut String) {
+        if self.width.is_none() {
+            return out.push_str(text);
+        }
+        for letter in text.chars() {
+            match letter {
+                _ if self.in_escape => {
+                    self.word.push(letter);
+                    self.in_escape = !letter.is_ascii_alphabetic();
+                }
+                '\x1b' => {
+                    self.word.push(letter);
+                    self.in_escape = true;
+                }
+                '\n' => {
+                    self.flush(out);
+                    self.end_line(out);
+                }
+                ' ' => {
+                    self.flush(out);
+                    self.spaces += 1;
+                }
+                _ => {
+                    self.word.push(letter);
+                    self.word_width += letter.width().unwrap_or(0);
+                }
+            }
+        }
+    }
+
+    /// Takes a line that must stay as it is.
+    pub(crate) fn verbatim(&mut self, text: &str, out: &mut String) {
+        self.flush(out);
+        out.push_str(text);
+        if text.ends_with('\n') {
+            self.column = 0;
+        }
+    }
+
+    /// Prints the word that is held, on the next line if it does not fit.
+    pub(crate) fn flush(&mut self, out: &mut String) {
+        self.place(out);
+        self.column += std::mem::take(&mut self.word_width);
+        if let Some(width) = self.width {
+            // A word that is longer than a line was broken by the terminal.
+            self.column %= width;
+        }
+        self.word.clear();
+        self.shown = None;
+    }
+
+    /// The text is over; the next one begins on a line of its own.
+    pub(crate) fn finish(&mut self, out: &mut String) {
+        self.flush(out);
+        *self = Self { width: self.width, ..Self::default() };
+    }
+
+    /// Shows the beginning of a word whose end has not come yet.
+    pub(crate) fn show(&mut self, out: &mut String) {
+        if !self.in_escape && self.word_width > 0 {
+            self.place(out);
+        }
+    }
+
+    /// Something else was printed, and the cursor is at the beginning of a line.
+    pub(crate) fn line_was_begun(&mut self) {
+        self.column = 0;
+        if self.shown.take().is_some() {
+            self.word.clear();
+            self.word_width = 0;
+        }
+    }
+
+    fn place(&mut self, out: &mut String) {
+        let Some(width) = self.width else { return };
+        if self.word.is_empty() {
+            return;
+        }
+        // A terminal breaks a line when its last column is taken, so that one stays free.
+        let fits = self.column + self.spaces + self.word_width < width;
+        let breaks = !fits && self.column > self.indent.1 && self.word_width > 0;
+        match (self.shown, breaks) {
+            (Some((bytes, _)), false) => out.push_str(self.word.get(bytes..).unwrap_or_default()),
+            (shown, true) => {
+                if let Some((_, columns)) = shown.filter(|(_, columns)| *columns > 0) {
+                    out.push_str(&format!("\x1b[{columns}D\x1b[K"));
+                }
+                out.push('\n');
+                out.push_str(&self.indent.0);
+                self.column = self.indent.1;
+                out.push_str(&self.word);
+            }
+            (None, false) => {
+                out.extend(std::iter::repeat_n(' ', self.spaces));
+                self.column += self.spaces;
+                out.push_str(&self.word);
+            }
+        }
+        self.spaces = 0;
+        self.shown = Some((self.word.len(), self.word_width));
+    }
+
+    fn end_line(&mut self, out: &mut String) {
+        out.extend(std::iter::repeat_n(' ', std::mem::take(&mut self.spaces)));
+        out.push('\n');
+        self.column = 0;
+        self.indent = (String::new(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, indent: &str) -> String {
+        let (mut whole, mut letters) = (String::new(), String::new());
+        for (out, pieces) in [
+            (&mut whole, vec![text.to_owned()]),
+            (&mut letters, text.chars().map(String::from).collect::<Vec<_>>()),
+        ] {
+            let mut wrap = Wrap::default();
+            wrap.set_width(Some(20));
+            wrap.set_indent(indent);
+            for piece in pieces {
+                wrap.push(&piece, out);
+            }
+            wrap.flush(out);
+        }
+        assert_eq!(whole, letters);
+        whole
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three four five six", ""), "one two three four\nfive six");
+        assert_eq!(wrapped("- one two three four five", "  "), "- one two three\n  four five");
+        assert_eq!(wrapped("one two\nthree  four", ""), "one two\nthree  four");
+    }
+
+    #[test]
+    fn what_cannot_be_broken_is_left_alone() {
+        let long = "x".repeat(50);
+        assert_eq!(wrapped(&long, ""), long);
+        assert_eq!(wrapped(&format!("a {long} b"), ""), format!("a\n{long} b"));
+    }
+
+    #[test]
+    fn escapes_take_no_room_and_wide_letters_take_two_columns() {
+        let bold = "\x1b[1m12\x1b[0m two three four!";
+        assert_eq!(wrapped(bold, ""), bold);
+        assert_eq!(wrapped("日本語日本語 日本語日本語", ""), "日本語日本語\n日本語日本語");
+    }
+
+    #[test]
+    fn a_word_that_was_shown_is_taken_back_if_its_end_does_not_fit() {
+        let (mut wrap, mut out) = (Wrap::default(), String::new());
+        wrap.set_width(Some(20));
+        wrap.push("one two three fi", &mut out);
+        wrap.show(&mut out);
+        assert_eq!(out, "one two three fi");
+        wrap.push("ve six", &mut out);
+        wrap.show(&mut out);
+        assert_eq!(out, "one two three five\nsix", "the rest fits");
+        out.clear();
+        wrap.push(" and six mo", &mut out);
+        wrap.show(&mut out);
+        assert_eq!(out, " and six mo");
+        out.clear();
+        wrap.push("re-or-less", &mut out);
+        wrap.flush(&mut out);
+        assert_eq!(out, "\x1b[2D\x1b[K\nmore-or-less");
+    }
+
+    #[test]
+    fn without_a_width_nothing_is_held() {
+        let (mut wrap, mut out) = (Wrap::default(), String::new());
+        wrap.push("half a wor", &mut out);
+        assert_eq!(out, "half a wor");
+    }
+
+    #[test]
+    fn code_goes_past() {
+        let (mut wrap, mut out) = (Wrap::default(), String::new());
+        wrap.set_width(Some(20));
+        let code = "let x = a_function(of, many, arguments);\n";
+        wrap.verbatim(code, &mut out);
+        wrap.push("and text", &mut out);
+        wrap.flush(&mut out);
+        assert_eq!(out, format!("{code}and text"));
+    }
+}

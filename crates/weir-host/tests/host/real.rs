@@ -1,0 +1,71 @@
+//! One conversation on the real CLIs: a tool with its permission, an end, a resume, a fork. They have to be installed:
+//! `scripts/setup-real-cli.sh`. `WEIR_SKIP_REAL_CLI=1` leaves this out, and says so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use weir_host::{Decision, Host, HostOptions, NewSession, SessionStatus};
+use weir_process::Environment;
+use weir_session::SessionOptions;
+use weir_store::{SqliteOptions, SqliteStore};
+use weir_testkit::api::ScriptedApi;
+use weir_testkit::real::{Place, RealCli};
+use weir_transcript::EntryBody;
+
+use crate::place::{ask, id_of, me, says, script, send, soon, status};
+
+#[tokio::test]
+async fn a_conversation_outlives_the_processes_of_a_real_cli() {
+    // All of them pass; the oldest and the newest differ most, and each takes its time to start.
+    let mut clis = RealCli::required().unwrap_or_else(|error| panic!("{error}"));
+    clis.sort_by_key(|cli| cli.version);
+    let newest = clis.len().saturating_sub(1);
+    for (_, cli) in clis.into_iter().enumerate().filter(|(place, _)| *place == 0 || *place == newest) {
+        let version = cli.version;
+        let api = ScriptedApi::start().unwrap();
+        let place = Place::new().unwrap();
+        let mut environment = Environment::only(Vec::<String>::new());
+        for (name, value) in place.environment(&api.url()) {
+            environment = environment.set(name, value);
+        }
+        let store = SqliteStore::open(place.root().join("weir.db"), &SqliteOptions::default()).unwrap();
+        let recipe = move |_: &weir_host::SessionSettings| {
+            SessionOptions::new().program(&cli.program).environment(environment.clone())
+        };
+        let mut options = HostOptions::new(Arc::new(store), recipe).root(place.directory());
+        options.state_directory = Some(place.root().join("state"));
+        let host = Host::open(options).await.unwrap();
+        let new = NewSession::new(place.directory().to_string_lossy());
+        let id = id_of(&host.create(new, &me()).await.unwrap().session);
+
+        let file = place.directory().join("written.txt");
+        let write = json!([{"tool": "Write", "input": {"file_path": file, "content": "hello\n"}}, {"text": "written"}]);
+        let sent = send(&host, &id, script(&write)).await;
+        status(&host, &id, SessionStatus::Waiting).await;
+        let request = host.open_requests(&id).await.unwrap()[0].id.clone();
+        soon(host.answer(&id, &request, Decision::allow(), &me())).await.unwrap();
+        let ended = soon(host.finished(&id, &sent.message_id)).await.unwrap();
+        assert_eq!((ended.text.as_str(), ended.error), ("written", None), "{version}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "hello\n");
+        let before = status(&host, &id, SessionStatus::Idle).await;
+        let diff = soon(host.diff(&id)).await.unwrap();
+        assert_eq!((diff.len(), diff[0].additions), (1, 1), "{version}");
+
+        soon(host.stop(&id, &me())).await.unwrap();
+        assert_eq!(ask(&host, &id, says("another process")).await, "another process", "{version}");
+        let after = status(&host, &id, SessionStatus::Idle).await;
+        assert_eq!(after.cli_session_id, before.cli_session_id, "{version}: the same conversation");
+        assert!(after.cost_usd > before.cost_usd, "{version}: {:?} {:?}", before.cost_usd, after.cost_usd);
+
+        let fork = id_of(&soon(host.fork(&id, None, &me())).await.unwrap());
+        assert_eq!(ask(&host, &fork, says("a fork")).await, "a fork", "{version}");
+        let forked = status(&host, &fork, SessionStatus::Idle).await;
+        assert_ne!(forked.cli_session_id, after.cli_session_id, "{version}");
+        let view = host.view(&fork).await.unwrap();
+        let texts = view.entries.iter().filter(|entry| matches!(entry.body, EntryBody::Text(_))).count();
+        assert_eq!(texts, 3, "{version}: the history, and what is new");
+        soon(host.shut_down(Duration::ZERO)).await;
+        drop(host);
+    }
+}

@@ -1,0 +1,127 @@
+// A real browser. Every page that a test opens is watched: an error on its console, a request that leaves the origin or
+// an accessibility violation fails the test.
+
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { WeirServer } from "./server.ts";
+
+const artefacts = process.env["WEIR_ARTEFACTS"] ?? resolve(import.meta.dirname, "../artefacts");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+function chromiumPath(): string {
+  const found = [
+    process.env["CHROMIUM"],
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+  ].find((path) => path !== undefined && existsSync(path));
+  if (found === undefined)
+    throw new Error("no Chromium: install it (on Debian: apt-get install chromium), or set CHROMIUM");
+  return found;
+}
+
+export const DESKTOP = { width: 1400, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+
+export class Visitors {
+  readonly #browser: Browser;
+  #contexts: BrowserContext[] = [];
+  #faults: string[] = [];
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async launch(): Promise<Visitors> {
+    const args = ["--disable-dev-shm-usage", ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])];
+    return new Visitors(await chromium.launch({ executablePath: chromiumPath(), args }));
+  }
+
+  /** Opens an address as somebody who was never here before. */
+  async visit(server: WeirServer, address: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.#browser.newContext({ viewport: DESKTOP, ...options });
+    this.#contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(Number(process.env["WEIR_PATIENCE"] ?? 30_000));
+    page.on("console", (message) => {
+      // What the browser itself says about a server that is away is no fault of the page.
+      if (message.type() === "error" && !/Failed to load resource|net::ERR_/.test(message.text()))
+        this.#faults.push(message.text());
+    });
+    page.on("pageerror", (error) => this.#faults.push(error.stack ?? error.message));
+    page.on("request", (request) => {
+      const { protocol, origin } = new URL(request.url());
+      if (protocol.startsWith("http") && origin !== new URL(server.url).origin)
+        this.#faults.push(`a request left the origin: ${request.url()}`);
+    });
+    await page.goto(address);
+    return page;
+  }
+
+  /** Keeps what was to be seen when a test failed. */
+  async picture(name: string): Promise<void> {
+    const pages = this.#contexts.flatMap((context) => context.pages());
+    for (const [at, page] of pages.entries())
+      await screenshot(page, `failed-${name.replace(/\W+/g, "-")}-${at}`).catch(() => undefined);
+  }
+
+  /** Ends what the test opened, and says what went wrong on the way. */
+  async leave(): Promise<string[]> {
+    const faults = this.#faults;
+    this.#faults = [];
+    for (const context of this.#contexts) await context.close();
+    this.#contexts = [];
+    return faults;
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+/** Opens a session in the page of somebody with the server's own token. */
+export function linkTo(server: WeirServer, session: string): string {
+  return `${server.link}&session=${session}`;
+}
+
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(artefacts, { recursive: true });
+  await page.screenshot({ path: join(artefacts, `${name}.png`) });
+}
+
+/** What axe finds on the page as it is. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: {
+        run(): Promise<{ violations: { id: string; nodes: { target: unknown; failureSummary: string }[] }[] }>;
+      };
+    };
+    const result = await axe.run();
+    return result.violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id} at ${String(node.target)}: ${node.failureSummary}`),
+    );
+  });
+}
+
+export function composer(page: Page) {
+  return page.getByLabel("Message to the agent");
+}
+
+export async function send(page: Page, text: string): Promise<void> {
+  await composer(page).fill(text);
+  await composer(page).press("Enter");
+}
+
+/** The text of all rows that are in the document. */
+export function conversation(page: Page) {
+  return page.getByRole("log", { name: "Conversation" });
+}
+
+/** What the agent said; the prompt, which holds the script, is not searched. */
+export function said(page: Page, text: string | RegExp) {
+  return conversation(page).locator(".said").getByText(text);
+}

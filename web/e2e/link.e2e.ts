@@ -1,0 +1,134 @@
+// The link breaks, the server dies, the reader goes away and comes back: nothing is lost and nothing comes twice.
+
+import { describe, expect, it } from "vitest";
+import { composer, conversation, linkTo, said, screenshot, send } from "./browser.ts";
+import { script, until } from "./server.ts";
+import { stage } from "./setup.ts";
+
+const { serve, open } = stage();
+const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
+
+describe("the link", () => {
+  it("takes a reload in the middle of a text", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: words(80), wdelay: 0.05 }));
+    await said(page, "word9 ").first().waitFor();
+    await page.reload();
+    await said(page, "word79").waitFor();
+    await server.settled(id);
+    const text = await conversation(page).locator(".said").innerText();
+    expect(text.trim()).toBe(words(80));
+  });
+
+  it("comes back by itself when the server was killed in the middle of a turn", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "Before the fall." }));
+    await said(page, "Before the fall.").waitFor();
+    await server.settled(id);
+    await send(page, script({ text: words(60), wdelay: 0.08 }));
+    await said(page, "word9 ").first().waitFor();
+    await server.kill();
+    await page.getByText("The link to the server is down.").waitFor();
+    await screenshot(page, "link-down");
+    await server.start();
+    await until(
+      "the link is back",
+      async () => (await page.getByText("The link to the server is down.").count()) === 0,
+    );
+    await page.getByText("A turn was running when the server was restarted.").waitFor();
+    await screenshot(page, "after-restart");
+    expect(await said(page, "Before the fall.").count()).toBe(1);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await said(page, /word59$/).waitFor();
+    await server.settled(id);
+    expect(await said(page, "Before the fall.").count()).toBe(1);
+  });
+
+  it("keeps what is written while the server is down, and sends it once", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "Before." }));
+    await said(page, "Before.").waitFor();
+    await server.settled(id);
+    await server.kill();
+    const message = script({ text: "After the fall." });
+    await send(page, message);
+    await page.getByText("kept here until the server can be reached").waitFor();
+    await server.start();
+    await said(page, "After the fall.").waitFor();
+    await server.settled(id);
+    const { messages } = await server.api<{ messages: { text: string }[] }>("GET", `v1/sessions/${id}/messages`);
+    expect(messages.filter(({ text }) => text === message)).toHaveLength(1);
+  });
+
+  it("keeps what is written offline and sends it once", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "Online." }));
+    await said(page, "Online.").waitFor();
+    await page.context().setOffline(true);
+    const message = script({ text: "Back again." });
+    await send(page, message);
+    await page.getByText("kept here until the server can be reached").waitFor();
+    expect(await composer(page).inputValue()).toBe("");
+    await page.context().setOffline(false);
+    await said(page, "Back again.").waitFor();
+    await server.settled(id);
+    const { messages } = await server.api<{ messages: { text: string }[] }>("GET", `v1/sessions/${id}/messages`);
+    expect(messages.filter(({ text }) => text === message)).toHaveLength(1);
+  });
+
+  it("shows a session to whoever has its link, and nothing else", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Shared" });
+    const other = await server.session({ name: "Private" });
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "For your eyes." }));
+    await said(page, "For your eyes.").waitFor();
+    await page.getByRole("button", { name: "This session" }).click();
+    await page.getByRole("menuitem", { name: "Share a link to read" }).click();
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
+    expect(link).toContain("#token=");
+    const guest = await open().visit(server, link);
+    await said(guest, "For your eyes.").waitFor();
+    expect(await composer(guest).count()).toBe(0);
+    expect(await guest.getByText("Private").count()).toBe(0);
+    expect(guest.url()).not.toContain("token");
+    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await send(page, script({ text: "And this, live." }));
+    await said(guest, "And this, live.").waitFor();
+    await screenshot(guest, "shared");
+    const token = new URLSearchParams(new URL(link).hash.slice(1)).get("token") ?? "";
+    await expect(server.api("GET", `v1/sessions/${other.id}`, undefined, token)).rejects.toThrow(/40[34]/);
+    await expect(
+      server.api("POST", `v1/sessions/${id}/messages`, { client_id: "x", text: "no" }, token),
+    ).rejects.toThrow(/403/);
+  });
+
+  it("shows several sessions side by side", async () => {
+    const server = await serve();
+    const one = await server.session({ name: "Left one" });
+    const two = await server.session({ name: "Right one" });
+    await server.say(one.id, script({ text: "On the left." }));
+    await server.say(two.id, script({ text: "On the right." }));
+    const page = await open().visit(server, linkTo(server, one.id));
+    await said(page, "On the left.").waitFor();
+    await page
+      .getByRole("navigation", { name: "Sessions" })
+      .getByText("Right one")
+      .click({ modifiers: ["Control"] });
+    await page.locator(".said").getByText("On the right.").waitFor();
+    await page.locator(".said").getByText("On the left.").waitFor();
+    await screenshot(page, "side-by-side");
+    await page.reload();
+    await page.locator(".said").getByText("On the right.").waitFor();
+    await page.locator(".said").getByText("On the left.").waitFor();
+  });
+});

@@ -1,0 +1,26 @@
+// Says what a first visit fetches, compressed, and fails above the budget.
+
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+const BUDGET = 250 * 1024;
+const dist = new URL("../dist/", import.meta.url);
+const html = readFileSync(new URL("index.html", dist), "utf8");
+const files = ["index.html", ...[...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map((match) => match[1])];
+
+let sum = 0;
+for (const file of files) {
+  const size = gzipSync(readFileSync(new URL(file, dist)), { level: 6 }).length;
+  sum += size;
+  console.log(`${String(size).padStart(8)}  ${file}`);
+}
+console.log(`${String(sum).padStart(8)}  in all, of ${BUDGET}`);
+const foreign = [...html.matchAll(/(?:src|href)="(?!\.\/)([^"]*)"/g)].map((match) => match[1]);
+if (foreign.length > 0) {
+  console.error(`index.html names other places: ${foreign.join(", ")}`);
+  process.exit(1);
+}
+if (sum > BUDGET) {
+  console.error("The first load is over its budget.");
+  process.exit(1);
+}

@@ -1,0 +1,29 @@
+// The token: it comes in the fragment, which no server and no log ever sees, and leaves the address bar at once.
+
+const KEY = "weir.token";
+
+/** Takes token and session out of the fragment and removes it. */
+export function takeFragment(): { token: string | null; session: string | null } {
+  const params = new URLSearchParams(location.hash.slice(1));
+  const token = params.get("token");
+  const session = params.get("session");
+  if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
+  return { token, session };
+}
+
+export function storedToken(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+export function storeToken(token: string | null): void {
+  try {
+    if (token === null) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, token);
+  } catch {
+    // A browser that keeps nothing: the token lives as long as the page.
+  }
+}

@@ -1,0 +1,182 @@
+// Requests to the server. Addresses are relative to the page, so a base path in front of it needs no setting.
+
+import type {
+  Accepted,
+  FileDiff,
+  LogLine,
+  Me,
+  NewMessage,
+  NewSession,
+  PermissionAnswer,
+  Problem,
+  QuestionAnswer,
+  SessionInfo,
+  TranscriptPage,
+} from "./types.ts";
+
+/** The server said no. */
+export class RequestError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail || problem.title);
+    this.name = "RequestError";
+    this.problem = problem;
+  }
+
+  get status(): number {
+    return this.problem.status;
+  }
+}
+
+/** Nobody answered: the network is away or the server is. Worth trying again. */
+export class OfflineError extends Error {
+  constructor() {
+    super("The server cannot be reached.");
+    this.name = "OfflineError";
+  }
+}
+
+export class Client {
+  readonly token: string;
+  readonly #base: URL;
+
+  constructor(token: string, base: string | URL = new URL(".", location.href)) {
+    this.token = token;
+    this.#base = new URL(base);
+  }
+
+  address(path: string): URL {
+    return new URL(path, this.#base);
+  }
+
+  async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    headers.set("Authorization", `Bearer ${this.token}`);
+    let response: Response;
+    try {
+      response = await fetch(this.address(path), { ...init, headers, cache: "no-store", credentials: "omit" });
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new OfflineError();
+    }
+    if (!response.ok) throw await failure(response);
+    return response;
+  }
+
+  async #json<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const init: RequestInit = { method };
+    if (body !== undefined) {
+      init.body = JSON.stringify(body);
+      init.headers = { "Content-Type": "application/json" };
+    }
+    const response = await this.fetch(path, init);
+    if (response.status === 204) return undefined as T;
+    const text = await response.text();
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  me(): Promise<Me> {
+    return this.#json("GET", "v1/me");
+  }
+
+  sessions(query: Record<string, string>): Promise<{ sessions: SessionInfo[]; next_cursor: string | null }> {
+    return this.#json("GET", `v1/sessions?${new URLSearchParams(query)}`);
+  }
+
+  create(session: NewSession): Promise<SessionInfo> {
+    return this.#json("POST", "v1/sessions", session);
+  }
+
+  patch(id: string, change: { name?: string; archived?: boolean }): Promise<SessionInfo> {
+    return this.#json("PATCH", at(id), change);
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#json("DELETE", at(id));
+  }
+
+  fork(id: string): Promise<SessionInfo> {
+    return this.#json("POST", `${at(id)}/fork`, {});
+  }
+
+  send(id: string, message: NewMessage): Promise<Accepted> {
+    return this.#json("POST", `${at(id)}/messages`, message);
+  }
+
+  cancel(id: string, message: string): Promise<unknown> {
+    return this.#json("DELETE", `${at(id)}/messages/${encodeURIComponent(message)}`);
+  }
+
+  interrupt(id: string): Promise<{ interrupted: boolean }> {
+    return this.#json("POST", `${at(id)}/interrupt`);
+  }
+
+  stop(id: string): Promise<{ stopped: boolean }> {
+    return this.#json("POST", `${at(id)}/stop`);
+  }
+
+  resume(id: string): Promise<unknown> {
+    return this.#json("POST", `${at(id)}/resume`);
+  }
+
+  answerPermission(id: string, request: string, answer: PermissionAnswer): Promise<{ answered_by: string }> {
+    return this.#json("POST", `${at(id)}/permissions/${encodeURIComponent(request)}`, answer);
+  }
+
+  answerQuestion(id: string, request: string, answer: QuestionAnswer): Promise<{ answered_by: string }> {
+    return this.#json("POST", `${at(id)}/questions/${encodeURIComponent(request)}`, answer);
+  }
+
+  setModel(id: string, model: string | null): Promise<unknown> {
+    return this.#json("PUT", `${at(id)}/model`, { model });
+  }
+
+  setPermissionMode(id: string, mode: string): Promise<unknown> {
+    return this.#json("PUT", `${at(id)}/permission-mode`, { mode });
+  }
+
+  transcript(id: string, before: number, limit: number): Promise<TranscriptPage> {
+    return this.#json("GET", `${at(id)}/transcript?before=${before}&limit=${limit}`);
+  }
+
+  diff(id: string): Promise<{ files: FileDiff[] }> {
+    return this.#json("GET", `${at(id)}/diff`);
+  }
+
+  async toolOutput(id: string, tool: string): Promise<string> {
+    const response = await this.fetch(`${at(id)}/tools/${encodeURIComponent(tool)}/output`);
+    const text = await response.text();
+    if (response.headers.get("content-type")?.includes("json") !== true) return text;
+    const value = JSON.parse(text) as unknown;
+    return typeof value === "object" && value !== null && "output" in value ? String(value.output) : text;
+  }
+
+  async log(id: string, after: number): Promise<LogLine[]> {
+    const response = await this.fetch(`${at(id)}/log?after=${after}`);
+    const lines = (await response.text()).split("\n").filter((line) => line !== "");
+    return lines.map((line) => JSON.parse(line) as LogLine);
+  }
+
+  share(id: string, expiresInSeconds?: number): Promise<{ token: string; token_id: string; path: string }> {
+    return this.#json("POST", `${at(id)}/share`, expiresInSeconds ? { expires_in_s: expiresInSeconds } : {});
+  }
+
+  async export(id: string, format: "html" | "md" | "ndjson"): Promise<Blob> {
+    return (await this.fetch(`${at(id)}/export?format=${format}`)).blob();
+  }
+}
+
+function at(id: string): string {
+  return `v1/sessions/${encodeURIComponent(id)}`;
+}
+
+async function failure(response: Response): Promise<RequestError> {
+  const fallback: Problem = { title: response.statusText || "The request failed.", status: response.status };
+  try {
+    const problem = JSON.parse(await response.text()) as Partial<Problem>;
+    return new RequestError({ ...fallback, ...problem, status: response.status });
+  } catch {
+    return new RequestError(fallback);
+  }
+}

@@ -1,0 +1,913 @@
+// Written by `npm run types` from openapi.json. Do not edit.
+
+export type Accepted = {
+  duplicate: boolean;
+  message_id: string;
+  state: MessageState;
+};
+
+export type Agent = {
+  agent_type?: string | null;
+  background: boolean;
+  description: string;
+  entry: EntryId;
+  id: ToolUseId;
+  parent?: ToolUseId | null;
+  progress: AgentProgress;
+  prompt?: string | null;
+  state: AgentState;
+  summary?: string | null;
+  task?: TaskId | null;
+  turn?: TurnId | null;
+};
+
+export type AgentEvent = AgentEventKind & ({
+  parent_tool_use_id?: ToolUseId | null;
+  session_id?: SessionId | null;
+  turn_id?: TurnId | null;
+});
+
+export type AgentEventKind = ({
+  cause: TurnCause;
+  messages: Array<MessageId>;
+  model?: string | null;
+  type: "agent-message-start";
+}) | {
+  entry: EntryId;
+  replaces?: boolean;
+  text: string;
+  type: "agent-text-delta";
+} | {
+  entry: EntryId;
+  replaces?: boolean;
+  text: string;
+  type: "agent-thinking-delta";
+} | {
+  input: Json;
+  name: string;
+  title: string;
+  tool_use_id: ToolUseId;
+  type: "agent-tool-start";
+} | ({
+  detail: ToolDetail;
+  duration_ms?: number | null;
+  is_error: boolean;
+  name: string;
+  output?: Output | null;
+  state: ToolState;
+  tool_use_id: ToolUseId;
+  type: "agent-tool-end";
+}) | ({
+  request: RequestKind;
+  request_id: RequestId;
+  state: RequestState;
+  tool_use_id?: ToolUseId | null;
+  type: "agent-question";
+}) | ({
+  request: RequestKind;
+  request_id: RequestId;
+  state: RequestState;
+  tool_use_id?: ToolUseId | null;
+  type: "agent-permission";
+}) | {
+  items: Array<Todo>;
+  type: "agent-todos";
+} | ({
+  agent_type?: string | null;
+  background: boolean;
+  description: string;
+  tool_use_id: ToolUseId;
+  type: "agent-subagent-start";
+}) | ({
+  progress: AgentProgress;
+  state: AgentState;
+  summary?: string | null;
+  tool_use_id: ToolUseId;
+  type: "agent-subagent-end";
+}) | {
+  message: string;
+  type: "agent-error";
+} | ({
+  cost_usd?: number | null;
+  duration_ms?: number | null;
+  is_error: boolean;
+  messages: Array<MessageId>;
+  models: Array<ModelCost>;
+  num_turns?: number | null;
+  permission_denials: Array<Denial>;
+  state: TurnState;
+  subtype?: string | null;
+  text?: string | null;
+  type: "agent-message-end";
+  usage?: TurnUsage | null;
+});
+
+export type AgentProgress = {
+  activity?: string | null;
+  duration_ms?: number | null;
+  last_tool?: string | null;
+  tool_uses?: number | null;
+  total_tokens?: number | null;
+};
+
+export type AgentState = "running" | "completed" | "failed" | "stopped" | "unknown";
+
+export type AnswerPermission = {
+  behavior: Behavior;
+  interrupt?: boolean | null;
+  message?: string | null;
+  updated_input?: Record<string, unknown> | null;
+  updated_permissions?: Array<unknown> | null;
+};
+
+export type AnswerQuestion = {
+  answers?: Record<string, Choice> | null;
+  decline?: string | null;
+};
+
+export type Answered = {
+  answered_by: string;
+  request_id: string;
+};
+
+export type ApiError = {
+  api_type?: string | null;
+  error?: string | null;
+  status?: number | null;
+};
+
+export type ApiMessageId = string;
+
+export type AuditEntry = {
+  action: string;
+  at: number;
+  detail?: string | null;
+  peer?: string | null;
+  request: string;
+  session?: string | null;
+  status: number;
+  token?: string | null;
+  who?: string | null;
+};
+
+export type AuditPage = {
+  entries: Array<AuditEntry>;
+  next_before?: number | null;
+};
+
+export type BackgroundTask = {
+  description: string;
+  id: TaskId;
+  task_type?: string | null;
+};
+
+export type Behavior = "allow" | "deny";
+
+export type BlockState = "streaming" | "complete" | "aborted";
+
+export type ByeEvent = {
+  reason: string;
+};
+
+export type CancelledMessage = {
+  message_id: string;
+  state: MessageState;
+};
+
+export type Change = (Session & {
+  change: "session";
+}) | {
+  change: "status";
+  status: Status;
+} | (Entry & {
+  change: "entry_added";
+}) | (Entry & {
+  change: "entry_replaced";
+}) | {
+  change: "text_appended";
+  entry: EntryId;
+  text: string;
+} | {
+  change: "text_replaced";
+  entry: EntryId;
+  text: string;
+} | {
+  change: "block_ended";
+  code: Array<CodeBlock>;
+  entry: EntryId;
+  state: BlockState;
+} | {
+  change: "input_appended";
+  entry: EntryId;
+  json: string;
+} | {
+  change: "tool_state";
+  entry: EntryId;
+  state: ToolState;
+} | ({
+  change: "tool_ended";
+  detail?: ToolDetail | null;
+  duration_ms?: number | null;
+  entry: EntryId;
+  output: Output;
+  state: ToolState;
+  structured?: Json | null;
+}) | (Turn & {
+  change: "turn_added";
+}) | (Turn & {
+  change: "turn_replaced";
+}) | (Agent & {
+  change: "agent";
+}) | {
+  change: "tasks";
+  tasks: Array<BackgroundTask>;
+} | (Request & {
+  change: "request";
+}) | (TodoList & {
+  change: "todos";
+}) | (FileChange & {
+  change: "file_changed";
+}) | (Cost & {
+  change: "cost";
+}) | (RateLimit & {
+  change: "rate_limit";
+}) | (Oddities & {
+  change: "oddities";
+}) | {
+  change: "dropped";
+  first_entry: EntryId;
+  first_turn: TurnId;
+  keep_agents: Array<ToolUseId>;
+  keep_turns: Array<TurnId>;
+  most: number;
+};
+
+export type ChangeSession = {
+  archived?: boolean | null;
+  name?: string | null;
+};
+
+export type ChangesEvent = {
+  changes: Array<Change>;
+  seq: number;
+};
+
+export type Choice = string | Array<string>;
+
+export type CodeBlock = {
+  end: number;
+  language?: string | null;
+  start: number;
+};
+
+export type Cost = {
+  models: Array<ModelCost>;
+  reported_usd?: number | null;
+  resets: number;
+  usd?: number | null;
+};
+
+export type CreateSession = {
+  allowed_tools?: Array<string>;
+  append_system_prompt?: string | null;
+  cwd: string;
+  disallowed_tools?: Array<string>;
+  key?: string | null;
+  max_cost_usd?: number | null;
+  max_turns?: number | null;
+  model?: string | null;
+  name?: string | null;
+  permission_mode?: string | null;
+  system_prompt?: string | null;
+};
+
+export type CreateToken = {
+  expires_in_s?: number | null;
+  max_cost_usd?: number | null;
+  name: string;
+  requests_per_minute?: number | null;
+  role: Role;
+  session?: string | null;
+};
+
+export type CreatedToken = TokenInfo & {
+  token: string;
+};
+
+export type Delivery = "queued" | "sent" | "started" | "answered" | "cancelled" | "indeterminate";
+
+export type Denial = {
+  tool_input?: unknown;
+  tool_name: string;
+  tool_use_id?: ToolUseId | null;
+};
+
+export type Entry = {
+  at?: number | null;
+  body: EntryBody;
+  id: EntryId;
+  parent?: ToolUseId | null;
+  turn?: TurnId | null;
+};
+
+export type EntryBody = (UserEntry & {
+  kind: "user";
+}) | (TextEntry & {
+  kind: "text";
+}) | (ThinkingEntry & {
+  kind: "thinking";
+}) | (ToolCall & {
+  kind: "tool";
+}) | (HookRun & {
+  kind: "hook";
+}) | {
+  kind: "notice";
+  notice: Notice;
+} | (UnknownEntry & {
+  kind: "unknown";
+});
+
+export type EntryId = number;
+
+export type EventFormat = "view" | "agent" | "classic" | "raw";
+
+export type ExportFormat = "html" | "md" | "ndjson";
+
+export type FileChange = {
+  added: number;
+  diff: string;
+  entry: EntryId;
+  exact: boolean;
+  kind: FileChangeKind;
+  path: string;
+  removed: number;
+  tool: ToolUseId;
+  turn?: TurnId | null;
+};
+
+export type FileChangeKind = "created" | "overwritten" | "edited" | "written";
+
+export type FileDiff = {
+  additions: number;
+  deletions: number;
+  kind: string;
+  path: string;
+  unified: string;
+};
+
+export type ForkSession = {
+  name?: string | null;
+};
+
+export type Health = {
+  status: string;
+};
+
+export type HeartbeatEvent = {
+  at: number;
+};
+
+export type HelloEvent = {
+  epoch: string;
+  heartbeat_ms: number;
+  resume: ResumeKind;
+  seq: number;
+};
+
+export type HookRun = {
+  event: string;
+  exit_code?: number | null;
+  id: string;
+  name: string;
+  outcome?: string | null;
+  output?: string;
+};
+
+export type Image = {
+  data: string;
+  media_type: string;
+};
+
+export type Interrupted = {
+  interrupted: boolean;
+};
+
+export type Json = unknown;
+
+export type McpServer = {
+  name: string;
+  status: string;
+};
+
+export type Me = {
+  budget_left_usd?: number | null;
+  demo: boolean;
+  expires_at?: number | null;
+  models: Array<string>;
+  name: string;
+  permission_modes: Array<string>;
+  role: Role;
+  roots: Array<string>;
+  session?: string | null;
+  version: string;
+};
+
+export type MessageId = string;
+
+export type MessageInfo = {
+  at: number;
+  by: string;
+  client_id?: string | null;
+  held: boolean;
+  images: number;
+  message_id: string;
+  mode: MessageMode;
+  state: MessageState;
+  text: string;
+};
+
+export type MessageList = {
+  messages: Array<MessageInfo>;
+};
+
+export type MessageMode = "queue" | "steer";
+
+export type MessageState = "queued" | "sent" | "answered" | "cancelled" | "indeterminate";
+
+export type ModelCost = {
+  cache_creation_tokens: number;
+  cache_read_tokens: number;
+  input_tokens: number;
+  model: string;
+  output_tokens: number;
+  usd: number;
+};
+
+export type Notice = ({
+  attempt: number;
+  delay_ms?: number | null;
+  error?: string | null;
+  max_retries?: number | null;
+  status?: number | null;
+  type: "api_retry";
+}) | ({
+  limit?: string | null;
+  resets_at?: number | null;
+  status: string;
+  type: "rate_limit";
+}) | ({
+  post_tokens?: number | null;
+  pre_tokens?: number | null;
+  trigger?: string | null;
+  type: "compaction";
+}) | {
+  type: "interrupted";
+} | ({
+  trigger?: string | null;
+  type: "reset";
+}) | ({
+  from?: string | null;
+  text?: string | null;
+  to?: string | null;
+  type: "model_fallback";
+}) | {
+  text: string;
+  type: "command_output";
+} | ({
+  level?: string | null;
+  text: string;
+  type: "info";
+}) | {
+  text: string;
+  tools: Array<ToolUseId>;
+  type: "tool_summary";
+} | ({
+  error?: string | null;
+  text: string;
+  type: "login";
+}) | ({
+  code?: number | null;
+  signal?: number | null;
+  stderr: string;
+  type: "process_ended";
+}) | {
+  message: string;
+  type: "error";
+};
+
+export type Oddities = {
+  blocks: number;
+  mismatches: number;
+  not_json: number;
+  oversize: number;
+  unknown_types: number;
+};
+
+export type Output = {
+  bytes: number;
+  images: number;
+  line: number;
+  tail?: Text | null;
+  text: Text;
+};
+
+export type ParentInfo = {
+  id: string;
+  seq: number;
+};
+
+export type Problem = {
+  code: string;
+  detail: string;
+  status: number;
+  title: string;
+  type: string;
+};
+
+export type Question = {
+  header?: string;
+  multiSelect?: boolean;
+  options?: Array<QuestionOption>;
+  question: string;
+};
+
+export type QuestionOption = {
+  description?: string;
+  label: string;
+};
+
+export type RateLimit = {
+  limit?: string | null;
+  resets_at?: number | null;
+  status: string;
+  utilization?: number | null;
+};
+
+export type RemovedEvent = {
+  id: string;
+};
+
+export type Request = {
+  entry: EntryId;
+  id: RequestId;
+  kind: RequestKind;
+  parent?: ToolUseId | null;
+  state: RequestState;
+  tool?: ToolUseId | null;
+  turn?: TurnId | null;
+};
+
+export type RequestId = string;
+
+export type RequestKind = ({
+  blocked_path?: string | null;
+  description?: string | null;
+  input: unknown;
+  kind: "permission";
+  reason?: string | null;
+  suggestions: Array<unknown>;
+  tool_name: string;
+}) | {
+  input: unknown;
+  kind: "question";
+  questions: Array<Question>;
+} | ({
+  input: unknown;
+  kind: "plan";
+  plan?: string | null;
+}) | {
+  kind: "elicitation";
+  message: string;
+  server: string;
+};
+
+export type RequestState = {
+  state: "open";
+} | ({
+  answers?: unknown;
+  by?: string | null;
+  state: "allowed";
+}) | ({
+  by?: string | null;
+  message?: string | null;
+  state: "denied";
+}) | {
+  state: "expired";
+} | {
+  state: "cancelled";
+} | {
+  state: "settled";
+};
+
+export type ResumeKind = "fresh" | "ok" | "gap";
+
+export type ResumeReport = {
+  message_id?: string | null;
+  released: number;
+};
+
+export type Role = "viewer" | "approver" | "driver" | "admin";
+
+export type SendMessage = {
+  client_id: string;
+  images?: Array<Image>;
+  mode?: MessageMode;
+  text?: string;
+};
+
+export type Session = {
+  api_key_source?: string | null;
+  cwd?: string | null;
+  forked: boolean;
+  id?: SessionId | null;
+  mcp_servers: Array<McpServer>;
+  model?: string | null;
+  permission_mode?: string | null;
+  slash_commands: Array<string>;
+  title?: string | null;
+  tools: Array<string>;
+  version?: string | null;
+};
+
+export type SessionDiff = {
+  files: Array<FileDiff>;
+};
+
+export type SessionId = string;
+
+export type SessionInfo = {
+  archived: boolean;
+  cli_session_id?: string | null;
+  cost_usd?: number | null;
+  created_at: number;
+  cwd: string;
+  has_process: boolean;
+  id: string;
+  key?: string | null;
+  last_error?: string | null;
+  max_cost_usd?: number | null;
+  model?: string | null;
+  name?: string | null;
+  newest_seq: number;
+  origin: string;
+  parent?: ParentInfo | null;
+  permission_mode?: string | null;
+  queued: number;
+  status: SessionStatus;
+  updated_at: number;
+  waiting_for: WaitingFor;
+};
+
+export type SessionPage = {
+  next_cursor?: string | null;
+  sessions: Array<SessionInfo>;
+};
+
+export type SessionStatus = "idle" | "starting" | "running" | "waiting" | "stopping" | "failed" | "interrupted";
+
+export type SessionsEvent = {
+  sessions: Array<SessionInfo>;
+};
+
+export type SetModel = {
+  model: string | null;
+};
+
+export type SetPermissionMode = {
+  mode: string;
+};
+
+export type Share = {
+  path: string;
+  token: string;
+  token_id: string;
+};
+
+export type ShareSession = {
+  expires_in_s?: number | null;
+};
+
+export type SnapshotEvent = {
+  messages: Array<MessageInfo>;
+  seq: number;
+  session: SessionInfo;
+  view: View;
+};
+
+export type Status = {
+  state: "starting";
+} | {
+  state: "idle";
+} | {
+  state: "running";
+} | {
+  state: "compacting";
+} | {
+  state: "waiting_for_person";
+} | {
+  state: "background";
+} | {
+  state: "ended";
+};
+
+export type Stopped = {
+  stopped: boolean;
+};
+
+export type TaskId = string;
+
+export type Text = string;
+
+export type TextEntry = {
+  code?: Array<CodeBlock>;
+  error?: ApiError | null;
+  index?: number | null;
+  message?: ApiMessageId | null;
+  state: BlockState;
+  text: string;
+};
+
+export type ThinkingEntry = {
+  index?: number | null;
+  message?: ApiMessageId | null;
+  redacted: boolean;
+  state: BlockState;
+  text: string;
+};
+
+export type Todo = {
+  active_form?: string | null;
+  id?: string | null;
+  status: string;
+  text: string;
+};
+
+export type TodoList = {
+  agent?: ToolUseId | null;
+  items: Array<Todo>;
+};
+
+export type TokenInfo = {
+  created_at: number;
+  expires_at?: number | null;
+  id: string;
+  max_cost_usd?: number | null;
+  name: string;
+  requests_per_minute?: number | null;
+  role: Role;
+  session?: string | null;
+  spent_usd: number;
+};
+
+export type TokenList = {
+  tokens: Array<TokenInfo>;
+};
+
+export type ToolCall = {
+  detail: ToolDetail;
+  duration_ms?: number | null;
+  id: ToolUseId;
+  input?: Json;
+  input_text?: string;
+  name: string;
+  output?: Output | null;
+  request?: RequestId | null;
+  server: boolean;
+  started_at?: number | null;
+  state: ToolState;
+  structured?: Json | null;
+  title: string;
+};
+
+export type ToolDetail = {
+  kind: "none";
+} | ({
+  background_task?: string | null;
+  interrupted: boolean;
+  kind: "command";
+  output_file?: string | null;
+  stderr: string;
+}) | ({
+  kind: "file_read";
+  lines?: number | null;
+  path: string;
+  start_line?: number | null;
+  total_lines?: number | null;
+}) | {
+  added: number;
+  kind: "file_changed";
+  path: string;
+  removed: number;
+} | {
+  answers?: unknown;
+  kind: "questions";
+  questions: Array<Question>;
+} | ({
+  file?: string | null;
+  kind: "plan";
+  text: string;
+}) | {
+  kind: "agent";
+} | {
+  kind: "todos";
+};
+
+export type ToolState = "pending" | "waiting_for_permission" | "running" | "succeeded" | "failed" | "denied" | "interrupted" | "unknown";
+
+export type ToolUseId = string;
+
+export type TranscriptPage = {
+  entries: Array<Entry>;
+  next_before?: number | null;
+  seq: number;
+};
+
+export type Turn = {
+  cause: TurnCause;
+  cost_usd?: number | null;
+  id: TurnId;
+  messages?: Array<MessageId>;
+  models?: Array<ModelCost>;
+  result?: TurnResult | null;
+  started_at?: number | null;
+  state: TurnState;
+};
+
+export type TurnCause = {
+  by: "message";
+} | {
+  by: "presumed";
+} | ({
+  by: "unasked";
+  origin?: string | null;
+});
+
+export type TurnId = number;
+
+export type TurnResult = {
+  api_error_status?: number | null;
+  denials?: Array<Denial>;
+  duration_api_ms?: number | null;
+  duration_ms?: number | null;
+  errors?: Array<string>;
+  is_error: boolean;
+  num_turns?: number | null;
+  stop_reason?: string | null;
+  structured_output?: unknown;
+  subtype: string;
+  terminal_reason?: string | null;
+  text?: string | null;
+  usage: TurnUsage;
+};
+
+export type TurnState = "running" | "succeeded" | "failed" | "interrupted" | "empty" | "degraded" | "lost";
+
+export type TurnUsage = {
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  input_tokens: number;
+  output_tokens: number;
+};
+
+export type UnknownEntry = {
+  bytes: number;
+  detail?: string | null;
+  line: number;
+  raw: string;
+  reason: UnknownReason;
+  type_name?: string | null;
+};
+
+export type UnknownReason = "unknown_type" | "mismatch" | "not_json" | "oversize" | "unknown_block" | "block_mismatch";
+
+export type UserEntry = {
+  delivery: Delivery;
+  images: number;
+  message?: MessageId | null;
+  source: UserSource;
+  text: string;
+};
+
+export type UserSource = "host" | "agent" | "cli";
+
+export type View = {
+  agents: Array<Agent>;
+  cost: Cost;
+  dropped_entries: number;
+  entries: Array<Entry>;
+  files: Array<FileChange>;
+  oddities: Oddities;
+  rate_limit: RateLimit | null;
+  requests: Array<Request>;
+  session: Session;
+  status: Status;
+  tasks: Array<BackgroundTask>;
+  todos: Array<TodoList>;
+  turns: Array<Turn>;
+};
+
+export type WaitingFor = {
+  permissions: number;
+  questions: number;
+};
+

@@ -1,0 +1,293 @@
+// The page as a whole: who looks at it, which conversations are open, and what lies around them.
+
+import { Client, RequestError } from "../api/client.ts";
+import type { Me, NewSession, Role, SessionInfo } from "../api/types.ts";
+import type { Request } from "../view/types.ts";
+import { storedToken, storeToken, takeFragment } from "../api/auth.ts";
+import { Conversation } from "./conversation.svelte.ts";
+import { recall, remember } from "./keep.ts";
+import { notify } from "./notify.ts";
+import { Outbox } from "./outbox.svelte.ts";
+import { Sessions } from "./sessions.svelte.ts";
+
+export type Theme = "system" | "light" | "dark";
+export type PanelTab = "changes" | "todos" | "agents" | "usage" | "raw";
+export type Dialog = "new" | "help" | "share" | "rename" | "delete" | "stop" | null;
+
+export interface Toast {
+  id: number;
+  text: string;
+  tone: "info" | "error";
+}
+
+/** More would use up the connections that a browser gives to one server. */
+const MOST_PANES = 3;
+const HIDDEN_PAUSE_MS = 20_000;
+const RANK: Record<Role, number> = { viewer: 0, approver: 1, driver: 2, admin: 3 };
+
+export class App {
+  phase = $state<"starting" | "login" | "ready" | "failed">("starting");
+  failure = $state<string | null>(null);
+  me = $state.raw<Me | null>(null);
+  theme = $state<Theme>(recall<Theme>("theme", "system"));
+  panes = $state.raw<Conversation[]>([]);
+  active = $state(0);
+  leftOpen = $state(recall("left", true));
+  rightOpen = $state(recall("right", true));
+  /** On a narrow screen the sides are drawers and shut at first. */
+  drawer = $state<"left" | "right" | null>(null);
+  tab = $state<PanelTab>(recall<PanelTab>("tab", "changes"));
+  dialog = $state<Dialog>(null);
+  toasts = $state.raw<Toast[]>([]);
+  now = $state(Date.now());
+  online = $state(navigator.onLine);
+  /** Requests that were answered here; others were answered by somebody else. */
+  readonly mine = new Set<string>();
+
+  client!: Client;
+  sessions!: Sessions;
+  outbox!: Outbox;
+  #nextToast = 1;
+  #pause: ReturnType<typeof setTimeout> | null = null;
+
+  async start(): Promise<void> {
+    const { token, session } = takeFragment();
+    if (token !== null) storeToken(token);
+    const known = token ?? storedToken();
+    if (known === null) {
+      this.phase = "login";
+      return;
+    }
+    await this.enter(known, session);
+  }
+
+  async enter(token: string, session: string | null = null): Promise<void> {
+    this.client = new Client(token);
+    try {
+      this.me = await this.client.me();
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401) {
+        storeToken(null);
+        this.failure = "This link is not valid (any more). Ask for a new one, or paste a token.";
+        this.phase = "login";
+      } else {
+        this.failure = error instanceof Error ? error.message : String(error);
+        this.phase = "failed";
+        setTimeout(() => void (this.phase === "failed" && this.enter(token, session)), 2000);
+      }
+      return;
+    }
+    storeToken(token);
+    this.failure = null;
+    this.outbox = new Outbox(this.client);
+    this.sessions = new Sessions(this.client, {
+      turned: (info, before) => this.#turned(info, before),
+      linked: () => void this.outbox.flush(),
+      refused: (why) => this.#refused(why),
+    });
+    this.phase = "ready";
+    const first = session ?? this.me.session;
+    const open = first != null ? [first] : recall<string[]>("panes", []);
+    for (const id of open.slice(0, MOST_PANES)) this.openBeside(id);
+    this.active = 0;
+    this.#listen();
+  }
+
+  leave(): void {
+    storeToken(null);
+    for (const pane of this.panes) pane.pause();
+    this.sessions.close();
+    this.panes = [];
+    this.me = null;
+    this.phase = "login";
+  }
+
+  may(role: Role): boolean {
+    return this.me !== null && RANK[this.me.role] >= RANK[role];
+  }
+
+  get shared(): boolean {
+    return this.me?.session != null;
+  }
+
+  get current(): Conversation | null {
+    return this.panes[this.active] ?? null;
+  }
+
+  /** Shows a session in the pane that is active. */
+  open(id: string): void {
+    this.drawer = null;
+    const there = this.panes.findIndex((pane) => pane.id === id);
+    if (there >= 0) {
+      this.active = there;
+      return;
+    }
+    const pane = this.#conversation(id);
+    this.current?.pause();
+    this.panes = this.panes.length === 0 ? [pane] : this.panes.map((old, at) => (at === this.active ? pane : old));
+    this.#rememberPanes();
+  }
+
+  /** Shows a session beside the others. */
+  openBeside(id: string): void {
+    if (this.panes.some((pane) => pane.id === id)) return this.open(id);
+    if (this.panes.length >= MOST_PANES) return this.open(id);
+    this.panes = [...this.panes, this.#conversation(id)];
+    this.active = this.panes.length - 1;
+    this.#rememberPanes();
+  }
+
+  closePane(at: number): void {
+    this.panes[at]?.pause();
+    this.panes = this.panes.filter((_, place) => place !== at);
+    this.active = Math.max(0, Math.min(this.active, this.panes.length - 1));
+    this.#rememberPanes();
+  }
+
+  close(id: string): void {
+    const at = this.panes.findIndex((pane) => pane.id === id);
+    if (at >= 0) this.closePane(at);
+  }
+
+  async create(session: NewSession): Promise<SessionInfo> {
+    const info = await this.client.create(session);
+    this.sessions.put(info);
+    this.open(info.id);
+    return info;
+  }
+
+  /** Goes to the next or previous session of the list. */
+  step(by: number): void {
+    const list = this.sessions.all;
+    const at = list.findIndex((info) => info.id === this.current?.id);
+    const next = list[Math.max(0, Math.min(list.length - 1, at + by))];
+    if (next) this.open(next.id);
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    remember("theme", theme);
+    showTheme(theme);
+  }
+
+  toggleLeft(): void {
+    if (isNarrow()) this.drawer = this.drawer === "left" ? null : "left";
+    else {
+      this.leftOpen = !this.leftOpen;
+      remember("left", this.leftOpen);
+    }
+  }
+
+  toggleRight(tab?: PanelTab): void {
+    if (tab !== undefined) this.setTab(tab);
+    if (isNarrow()) this.drawer = this.drawer === "right" && tab === undefined ? null : "right";
+    else {
+      this.rightOpen = tab !== undefined ? true : !this.rightOpen;
+      remember("right", this.rightOpen);
+    }
+  }
+
+  setTab(tab: PanelTab): void {
+    this.tab = tab;
+    remember("tab", tab);
+  }
+
+  toast(text: string, tone: Toast["tone"] = "info"): void {
+    const id = this.#nextToast;
+    this.#nextToast += 1;
+    this.toasts = [...this.toasts.slice(-3), { id, text, tone }];
+    setTimeout(() => this.dismiss(id), tone === "error" ? 10_000 : 6000);
+  }
+
+  dismiss(id: number): void {
+    this.toasts = this.toasts.filter((toast) => toast.id !== id);
+  }
+
+  /** Does something and says what went wrong, if it did. */
+  async attempt<T>(what: string, step: () => Promise<T>): Promise<T | null> {
+    try {
+      return await step();
+    } catch (error) {
+      this.toast(`${what}: ${error instanceof Error ? error.message : String(error)}`, "error");
+      return null;
+    }
+  }
+
+  #conversation(id: string): Conversation {
+    const conversation = new Conversation(this.client, id, {
+      answered: (request) => this.#answered(request),
+      session: (info) => this.sessions.put(info),
+    });
+    conversation.open();
+    return conversation;
+  }
+
+  #rememberPanes(): void {
+    if (!this.shared)
+      remember(
+        "panes",
+        this.panes.map((pane) => pane.id),
+      );
+  }
+
+  #answered(request: Request): void {
+    if (this.mine.has(request.id)) return;
+    const what = request.kind.kind === "permission" ? request.kind.tool_name : request.kind.kind;
+    const state = request.state;
+    if (state.state === "allowed") this.toast(`${what}: answered by ${state.by ?? "somebody else"}.`);
+    else if (state.state === "denied") this.toast(`${what}: denied by ${state.by ?? "somebody else"}.`);
+    else if (state.state === "expired") this.toast(`${what}: nobody answered in time, so it was denied.`);
+    else if (state.state === "cancelled") this.toast(`${what}: the agent no longer asks.`);
+  }
+
+  #turned(info: SessionInfo, before: SessionInfo): void {
+    const name = info.name ?? info.cwd;
+    const click = () => this.open(info.id);
+    if (info.status === "waiting") notify("An agent waits for you", name, info.id, click);
+    else if (info.status === "failed") notify("An agent failed", name, info.id, click);
+    else if (info.status === "idle" && ["running", "waiting"].includes(before.status)) {
+      notify("An agent is done", name, info.id, click);
+    }
+  }
+
+  #refused(why: string | null): void {
+    this.failure = why ?? "The server does not accept this token any more.";
+    this.leave();
+  }
+
+  #listening = false;
+  #listen(): void {
+    if (this.#listening) return;
+    this.#listening = true;
+    const wake = () => {
+      this.online = navigator.onLine;
+      if (this.phase !== "ready") return;
+      this.sessions.wake();
+      for (const pane of this.panes) pane.wake();
+      void this.outbox.flush();
+    };
+    addEventListener("online", wake);
+    addEventListener("offline", () => (this.online = false));
+    addEventListener("focus", wake);
+    addEventListener("pageshow", wake);
+    document.addEventListener("visibilitychange", () => {
+      if (this.#pause !== null) clearTimeout(this.#pause);
+      this.#pause = null;
+      if (!document.hidden) wake();
+      // Hidden pages give their connections back; the list of sessions stays live for notifications.
+      else this.#pause = setTimeout(() => this.panes.forEach((pane) => pane.pause()), HIDDEN_PAUSE_MS);
+    });
+    setInterval(() => (this.now = Date.now()), 1000);
+  }
+}
+
+export function isNarrow(): boolean {
+  return matchMedia("(max-width: 900px)").matches;
+}
+
+export function showTheme(theme: Theme): void {
+  if (theme === "system") document.documentElement.removeAttribute("data-theme");
+  else document.documentElement.dataset["theme"] = theme;
+}
+
+export const app = new App();

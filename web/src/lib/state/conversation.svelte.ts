@@ -1,0 +1,268 @@
+// One conversation as this page knows it: the server's bounded view, older entries that were paged in, and the link.
+//
+// Changes are applied as they come and shown a few times a second. Components read through getters that depend on a version,
+// so a piece of text costs one comparison for each row on the screen and a repaint of one.
+
+import { SvelteSet } from "svelte/reactivity";
+import type { Client } from "../api/client.ts";
+import type { ServerEvent } from "../api/sse.ts";
+import { EventStream, type LinkState } from "../api/stream.ts";
+import type { ByeReason, Changes, Hello, QueuedMessage, SessionInfo, Snapshot } from "../api/types.ts";
+import { apply, emptyView, placeOf } from "../view/apply.ts";
+import { type Layout, layOut } from "../view/rows.ts";
+import type { Agent, Change, Entry, Request, Turn, View } from "../view/types.ts";
+
+/** Entries in a page of older ones. */
+const PAGE = 400;
+/** Text that grows is drawn this often at the most: fluent to the eye, and the rest of the time is the reader's. */
+const PAUSE_MS = 50;
+/** Changes that alter which rows there are, not only what is in one. */
+const STRUCTURAL = new Set<Change["change"]>([
+  "entry_added",
+  "entry_replaced",
+  "turn_added",
+  "turn_replaced",
+  "agent",
+  "dropped",
+  "block_ended",
+  "text_replaced",
+]);
+
+export interface Events {
+  answered(request: Request): void;
+  session(info: SessionInfo): void;
+}
+
+export class Conversation {
+  readonly id: string;
+  info = $state.raw<SessionInfo | null>(null);
+  messages = $state.raw<QueuedMessage[]>([]);
+  link = $state<LinkState>("connecting");
+  linkSince = $state(Date.now());
+  refused = $state<string | null>(null);
+  bye = $state<ByeReason | null>(null);
+  loaded = $state(false);
+  loadingOlder = $state(false);
+  seq = $state(0);
+  /** Counts what was shown; whoever reads the view depends on it. */
+  version = $state(0);
+  layout = $state.raw<Layout>({ rows: [], children: new Map() });
+
+  /** Rows that the reader has opened. */
+  readonly opened = new SvelteSet<string>();
+
+  readonly #client: Client;
+  readonly #events: Events;
+  #stream: EventStream | null = null;
+  #view: View = emptyView();
+  #older: Entry[] = [];
+  #epoch: string | null = null;
+  #stale = false;
+  #shown = 0;
+  #frame: number | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(client: Client, id: string, events: Events) {
+    this.#client = client;
+    this.id = id;
+    this.#events = events;
+  }
+
+  open(): void {
+    if (this.#stream !== null) return;
+    // However long nobody looked, the link is late only from now on.
+    this.linkSince = Date.now();
+    this.#stream = new EventStream(this.#client, `v1/sessions/${encodeURIComponent(this.id)}/events?format=view`, {
+      event: (event) => this.#take(event),
+      state: (state, why) => {
+        const was = this.link;
+        this.link = state;
+        if ((state === "open") !== (was === "open")) this.linkSince = Date.now();
+        this.refused = state === "refused" ? why : null;
+      },
+    });
+  }
+
+  /** Lets go of the link but not of what is known. */
+  pause(): void {
+    this.#stream?.close();
+    this.#stream = null;
+  }
+
+  wake(): void {
+    if (this.#stream === null) this.open();
+    else this.#stream.wake();
+  }
+
+  /** The view as shown. */
+  get view(): View {
+    void this.version;
+    return this.#view;
+  }
+
+  entry(id: number): Entry | null {
+    void this.version;
+    const place = placeOf(this.#view, id);
+    if (place !== null) return this.#view.entries[place] ?? null;
+    const first = this.#older[0];
+    return first === undefined ? null : (this.#older[id - first.id] ?? null);
+  }
+
+  turn(id: number): Turn | null {
+    void this.version;
+    return this.#view.turns.findLast((turn) => turn.id === id) ?? null;
+  }
+
+  agent(id: string): Agent | null {
+    void this.version;
+    return this.#view.agents.findLast((agent) => agent.id === id) ?? null;
+  }
+
+  get openRequests(): Request[] {
+    void this.version;
+    return this.#view.requests.filter((request) => request.state.state === "open");
+  }
+
+  get firstEntry(): number {
+    void this.version;
+    return this.#older[0]?.id ?? this.#view.entries[0]?.id ?? 1;
+  }
+
+  get entryCount(): number {
+    void this.version;
+    return this.#older.length + this.#view.entries.length;
+  }
+
+  get hasOlder(): boolean {
+    return this.loaded && this.firstEntry > 1;
+  }
+
+  async loadOlder(): Promise<void> {
+    if (this.loadingOlder || !this.hasOlder) return;
+    this.loadingOlder = true;
+    try {
+      const before = this.firstEntry;
+      const page = await this.#client.transcript(this.id, before, PAGE);
+      const entries = page.entries.filter((entry) => entry.id < before).sort((a, b) => a.id - b.id);
+      // Whatever came in between, only what fits without a gap is taken.
+      if (entries.length > 0 && this.firstEntry === before) this.#older = [...entries, ...this.#older];
+      this.#stale = true;
+      this.#show();
+    } finally {
+      this.loadingOlder = false;
+    }
+  }
+
+  #take(event: ServerEvent): void {
+    switch (event.name) {
+      case "snapshot":
+        return this.#takeSnapshot(JSON.parse(event.data) as Snapshot);
+      case "changes":
+        return this.#takeChanges(JSON.parse(event.data) as Changes);
+      case "session":
+        this.info = JSON.parse(event.data) as SessionInfo;
+        this.#events.session(this.info);
+        return;
+      case "messages":
+        this.messages = (JSON.parse(event.data) as { messages: QueuedMessage[] }).messages;
+        return;
+      case "bye":
+        this.bye = (JSON.parse(event.data) as { reason: ByeReason }).reason;
+        return;
+      case "hello":
+        return this.#takeHello(JSON.parse(event.data) as Hello);
+    }
+  }
+
+  #takeHello({ resume, epoch }: Hello): void {
+    this.bye = null;
+    // Another log: its numbers have nothing to do with those that are known.
+    if (resume === "gap" || (this.#epoch !== null && this.#epoch !== epoch)) {
+      this.#older = [];
+      this.#view = emptyView();
+    }
+    this.#epoch = epoch;
+  }
+
+  #takeSnapshot(snapshot: Snapshot): void {
+    const before = this.#view;
+    const first = snapshot.view.entries[0]?.id ?? 1;
+    // What scrolled out of the server's window stays, as long as nothing is missing in between.
+    const known = [...this.#older, ...before.entries].filter((entry) => entry.id < first);
+    const last = known.at(-1)?.id ?? null;
+    this.#older = last !== null && last === first - 1 ? known : [];
+    this.#view = { ...emptyView(), ...snapshot.view };
+    this.info = snapshot.session;
+    this.messages = snapshot.messages;
+    this.seq = snapshot.seq;
+    this.loaded = true;
+    this.#stale = true;
+    this.#tellAnswered(before.requests);
+    this.#events.session(snapshot.session);
+    this.#show();
+  }
+
+  #takeChanges({ seq, changes }: Changes): void {
+    for (const change of changes) {
+      if (change.change === "dropped") this.#keepDropped(change.first_entry);
+      if (change.change === "request") this.#tellIfAnswered(change);
+      apply(this.#view, change);
+      if (STRUCTURAL.has(change.change)) this.#stale = true;
+    }
+    this.seq = Math.max(this.seq, seq);
+    this.#schedule();
+  }
+
+  #keepDropped(first: number): void {
+    for (const entry of this.#view.entries) {
+      if (entry.id >= first) break;
+      this.#older.push(entry);
+    }
+  }
+
+  #tellAnswered(before: Request[]): void {
+    const open = new Set(before.filter((request) => request.state.state === "open").map((request) => request.id));
+    for (const request of this.#view.requests) {
+      if (open.has(request.id) && request.state.state !== "open") this.#events.answered(request);
+    }
+  }
+
+  #tellIfAnswered(request: Request): void {
+    const before = this.#view.requests.findLast((other) => other.id === request.id);
+    if (before?.state.state === "open" && request.state.state !== "open") this.#events.answered(request);
+  }
+
+  #schedule(): void {
+    if (this.#frame !== null || this.#timer !== null) return;
+    // A hidden page gets no frames, and still has to keep its title and its notifications true.
+    if (document.hidden) {
+      this.#timer = setTimeout(() => this.#show(), 250);
+      return;
+    }
+    const wait = this.#shown + PAUSE_MS - performance.now();
+    const frame = () => {
+      this.#timer = null;
+      this.#frame = requestAnimationFrame(() => this.#show());
+    };
+    if (wait <= 0) frame();
+    else this.#timer = setTimeout(frame, wait);
+  }
+
+  #show(): void {
+    if (this.#frame !== null) cancelAnimationFrame(this.#frame);
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#frame = null;
+    this.#timer = null;
+    this.#shown = performance.now();
+    if (this.#stale) {
+      this.#stale = false;
+      const ended = new Set(this.#view.turns.filter((turn) => turn.state !== "running").map((turn) => turn.id));
+      this.layout = layOut(
+        this.#older.length === 0 ? this.#view.entries : [...this.#older, ...this.#view.entries],
+        this.#view.agents,
+        ended,
+      );
+    }
+    this.version += 1;
+  }
+}

@@ -1,0 +1,137 @@
+// Messages on their way to the server. What was sent here is kept until the server has said that it has it; the client
+// id makes a second try harmless.
+
+import { type Client, OfflineError, RequestError } from "../api/client.ts";
+import type { MessageMode, NewMessage, Picture } from "../api/types.ts";
+import { memoryShelf, openShelf, type Shelf } from "./keep.ts";
+
+export interface Outgoing {
+  clientId: string;
+  session: string;
+  text: string;
+  images: Picture[];
+  mode: MessageMode;
+  at: number;
+  state: "waiting" | "sending" | "accepted" | "refused";
+  why: string | null;
+  messageId: string | null;
+}
+
+const RETRY_MS = 3000;
+
+export class Outbox {
+  items = $state.raw<Outgoing[]>([]);
+  readonly #client: Client;
+  #shelf: Shelf<Outgoing> = memoryShelf<Outgoing>();
+  #busy = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(client: Client) {
+    this.#client = client;
+    void this.#open();
+  }
+
+  of(session: string): Outgoing[] {
+    return this.items.filter((item) => item.session === session);
+  }
+
+  /** Takes a message. It is kept before the first try. */
+  async send(session: string, text: string, images: Picture[], mode: MessageMode): Promise<void> {
+    const item: Outgoing = {
+      clientId: crypto.randomUUID(),
+      session,
+      text,
+      images,
+      mode,
+      at: Date.now(),
+      state: "waiting",
+      why: null,
+      messageId: null,
+    };
+    this.items = [...this.items, item];
+    await this.#shelf.put(item.clientId, item).catch(() => undefined);
+    await this.flush();
+  }
+
+  /** Tries everything that waits, in order for each session. */
+  async flush(): Promise<void> {
+    const sessions = new Set(this.items.filter((item) => item.state === "waiting").map((item) => item.session));
+    await Promise.all([...sessions].map((session) => this.#flushSession(session)));
+  }
+
+  async discard(clientId: string): Promise<void> {
+    this.items = this.items.filter((item) => item.clientId !== clientId);
+    await this.#shelf.remove(clientId).catch(() => undefined);
+  }
+
+  retry(clientId: string): void {
+    this.#change(clientId, { state: "waiting", why: null });
+    void this.flush();
+  }
+
+  async #open(): Promise<void> {
+    const shelf = await openShelf<Outgoing>("outbox");
+    for (const item of this.items) await shelf.put(item.clientId, item).catch(() => undefined);
+    const kept = await shelf.all().catch(() => []);
+    const known = new Set(this.items.map((item) => item.clientId));
+    const found = kept
+      .filter((item) => !known.has(item.clientId))
+      .map((item) => (item.state === "refused" ? item : { ...item, state: "waiting" as const }));
+    this.#shelf = shelf;
+    this.items = [...found, ...this.items].sort((a, b) => a.at - b.at);
+    await this.flush();
+  }
+
+  async #flushSession(session: string): Promise<void> {
+    if (this.#busy.has(session)) return;
+    this.#busy.add(session);
+    try {
+      for (;;) {
+        const item = this.items.find((item) => item.session === session && item.state === "waiting");
+        if (item === undefined) return;
+        if (!(await this.#try(item))) return;
+      }
+    } finally {
+      this.#busy.delete(session);
+    }
+  }
+
+  async #try(item: Outgoing): Promise<boolean> {
+    this.#change(item.clientId, { state: "sending" });
+    const message: NewMessage = { client_id: item.clientId, text: item.text, mode: item.mode };
+    if (item.images.length > 0) message.images = item.images.map(({ media_type, data }) => ({ media_type, data }));
+    try {
+      const accepted = await this.#client.send(item.session, message);
+      this.#change(item.clientId, { state: "accepted", messageId: accepted.message_id });
+      await this.#shelf.remove(item.clientId).catch(() => undefined);
+      // It stays in sight until the conversation shows it, and not for ever if that never comes.
+      setTimeout(() => void this.discard(item.clientId), 5000);
+      return true;
+    } catch (error) {
+      const again =
+        error instanceof OfflineError ||
+        (error instanceof RequestError && [408, 425, 429, 500, 502, 503, 504].includes(error.status));
+      const why = error instanceof Error ? error.message : String(error);
+      this.#change(item.clientId, again ? { state: "waiting", why } : { state: "refused", why });
+      if (!again) {
+        const refused = this.items.find((other) => other.clientId === item.clientId);
+        if (refused) await this.#shelf.put(item.clientId, refused).catch(() => undefined);
+        return true;
+      }
+      this.#later();
+      return false;
+    }
+  }
+
+  #later(): void {
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.flush();
+    }, RETRY_MS);
+  }
+
+  #change(clientId: string, change: Partial<Outgoing>): void {
+    this.items = this.items.map((item) => (item.clientId === clientId ? { ...item, ...change } : item));
+  }
+}

@@ -1,0 +1,100 @@
+// All sessions that the token may see, live.
+
+import type { Client } from "../api/client.ts";
+import type { ServerEvent } from "../api/sse.ts";
+import { EventStream, type LinkState } from "../api/stream.ts";
+import type { SessionInfo } from "../api/types.ts";
+
+export interface SessionEvents {
+  /** A session is in another state than before. */
+  turned(info: SessionInfo, before: SessionInfo): void;
+  linked(): void;
+  refused(why: string | null): void;
+}
+
+export class Sessions {
+  all = $state.raw<SessionInfo[]>([]);
+  archived = $state.raw<SessionInfo[]>([]);
+  loaded = $state(false);
+  link = $state<LinkState>("connecting");
+  linkSince = $state(Date.now());
+  nextCursor = $state<string | null>(null);
+  readonly #client: Client;
+  readonly #events: SessionEvents;
+  readonly #stream: EventStream;
+
+  constructor(client: Client, events: SessionEvents) {
+    this.#client = client;
+    this.#events = events;
+    this.#stream = new EventStream(client, "v1/events", {
+      event: (event) => this.#take(event),
+      state: (state, why) => {
+        const was = this.link;
+        this.link = state;
+        if ((state === "open") !== (was === "open")) this.linkSince = Date.now();
+        if (state === "open" && was !== "open") events.linked();
+        if (state === "refused") events.refused(why);
+      },
+    });
+  }
+
+  wake(): void {
+    this.#stream.wake();
+  }
+
+  close(): void {
+    this.#stream.close();
+  }
+
+  find(id: string): SessionInfo | null {
+    return this.all.find((info) => info.id === id) ?? this.archived.find((info) => info.id === id) ?? null;
+  }
+
+  /** Sessions of which somebody should know. */
+  get waiting(): SessionInfo[] {
+    return this.all.filter((info) => info.status === "waiting");
+  }
+
+  put(info: SessionInfo): void {
+    const before = this.find(info.id);
+    const rest = this.all.filter((other) => other.id !== info.id);
+    this.archived = this.archived.filter((other) => other.id !== info.id);
+    if (info.archived) {
+      this.all = rest;
+      this.archived = byAge([info, ...this.archived]);
+    } else this.all = byAge([info, ...rest]);
+    if (before !== null && before.status !== info.status) this.#events.turned(info, before);
+  }
+
+  drop(id: string): void {
+    this.all = this.all.filter((info) => info.id !== id);
+    this.archived = this.archived.filter((info) => info.id !== id);
+  }
+
+  async loadArchived(): Promise<void> {
+    this.archived = byAge((await this.#client.sessions({ archived: "true", limit: "100" })).sessions);
+  }
+
+  /** Asks the server, which knows more than the newest hundred. */
+  async search(text: string): Promise<SessionInfo[]> {
+    return (await this.#client.sessions({ search: text, limit: "50" })).sessions;
+  }
+
+  #take(event: ServerEvent): void {
+    if (event.name === "sessions") {
+      const { sessions } = JSON.parse(event.data) as { sessions: SessionInfo[] };
+      const before = new Map(this.all.map((info) => [info.id, info]));
+      this.all = byAge(sessions.filter((info) => !info.archived));
+      this.loaded = true;
+      for (const info of sessions) {
+        const old = before.get(info.id);
+        if (old !== undefined && old.status !== info.status) this.#events.turned(info, old);
+      }
+    } else if (event.name === "session") this.put(JSON.parse(event.data) as SessionInfo);
+    else if (event.name === "removed") this.drop((JSON.parse(event.data) as { id: string }).id);
+  }
+}
+
+function byAge(sessions: SessionInfo[]): SessionInfo[] {
+  return [...sessions].sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
+}

@@ -1,0 +1,104 @@
+// Keys that work everywhere on the page. Keys of cards and of the composer are with them.
+
+import type { App, PanelTab } from "./app.svelte.ts";
+
+export interface Shortcut {
+  keys: string[];
+  what: string;
+}
+
+/** What the help shows, and docs/page.md. */
+export const SHORTCUTS: { title: string; list: Shortcut[] }[] = [
+  {
+    title: "Everywhere",
+    list: [
+      { keys: ["?"], what: "This help" },
+      { keys: ["/"], what: "Write a message" },
+      { keys: ["Ctrl", "K"], what: "Search sessions" },
+      { keys: ["n"], what: "New session" },
+      { keys: ["j"], what: "Next session" },
+      { keys: ["k"], what: "Previous session" },
+      { keys: ["["], what: "Show or hide the sessions" },
+      { keys: ["]"], what: "Show or hide the details" },
+      { keys: ["1…5"], what: "Changes, todos, agents, usage, raw" },
+      { keys: ["End"], what: "Jump to the latest" },
+      { keys: ["Tab"], what: "Go on to the next control" },
+    ],
+  },
+  {
+    title: "When the agent asks",
+    list: [
+      { keys: ["a"], what: "Allow once; approve the plan" },
+      { keys: ["s"], what: "Allow for this session; approve and accept edits" },
+      { keys: ["e"], what: "Edit what it wants to do" },
+      { keys: ["d"], what: "Deny, with a reason" },
+      { keys: ["1…9"], what: "Choose an answer" },
+      { keys: ["Enter"], what: "Send the answer" },
+    ],
+  },
+  {
+    title: "Writing",
+    list: [
+      { keys: ["Enter"], what: "Send, or queue while the agent works" },
+      { keys: ["Ctrl", "Enter"], what: "Steer: reach the agent while it works" },
+      { keys: ["Shift", "Enter"], what: "New line" },
+      { keys: ["Esc", "Esc"], what: "Interrupt the turn" },
+      { keys: ["/"], what: "Slash commands" },
+    ],
+  },
+];
+
+const TABS: PanelTab[] = ["changes", "todos", "agents", "usage", "raw"];
+
+export function shortcut(app: App, event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return;
+  const target = event.target as HTMLElement;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    if (!app.leftOpen || app.drawer !== "left") {
+      app.leftOpen = true;
+      if (matchMedia("(max-width: 900px)").matches) app.drawer = "left";
+    }
+    requestAnimationFrame(() => document.getElementById("session-search")?.focus());
+    return;
+  }
+  if (event.key === "Escape" && app.drawer !== null) {
+    app.drawer = null;
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.closest("input, textarea, select, dialog, [role=menu], [contenteditable]")) return;
+  const act = actionOf(app, event.key, target);
+  if (act === null) return;
+  event.preventDefault();
+  act();
+}
+
+function actionOf(app: App, key: string, target: HTMLElement): (() => void) | null {
+  // Numbers answer a question first; the card has already taken those.
+  const tab = TABS[Number(key) - 1];
+  if (tab !== undefined) return () => app.toggleRight(tab);
+  switch (key) {
+    case "?":
+      return () => (app.dialog = "help");
+    case "/":
+      return () =>
+        document.querySelector<HTMLElement>(".pane.active textarea[aria-label='Message to the agent']")?.focus();
+    case "n":
+      return app.may("driver") && !app.shared ? () => (app.dialog = "new") : null;
+    case "j":
+      return () => app.step(1);
+    case "k":
+      return () => app.step(-1);
+    case "[":
+      return () => app.toggleLeft();
+    case "]":
+      return () => app.toggleRight();
+    case "End":
+      return target.closest("pre, [role=region]")
+        ? null
+        : () => document.querySelector<HTMLElement>(".pane.active [data-latest]")?.click();
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,52 @@
+// Errors with what to do about them.
+
+import type { Turn } from "../view/types.ts";
+
+export function adviceFor(status: number | null, error: string): string | null {
+  if (status === 401 || status === 403 || /authentication|login|api key/i.test(error)) {
+    return "The CLI could not log in. Run `claude` in a terminal on the server and log in, or give the server a valid key, then send the message again.";
+  }
+  if (status === 429 || /rate.?limit/i.test(error)) {
+    return "The account's limit is reached. Wait until it is lifted, then send the message again.";
+  }
+  if (status === 529 || status === 503 || /overloaded/i.test(error))
+    return "The API is overloaded. Try again in a moment.";
+  if (status !== null && status >= 500) return "The API failed. Try again in a moment.";
+  if (status === 400)
+    return "The API refused the request. If it happens again, start a new session or compact this one with /compact.";
+  return null;
+}
+
+/** Why a turn ended badly, and what helps. None where it ended well. */
+export function turnFailure(turn: Turn): { title: string; advice: string | null } | null {
+  const result = turn.result ?? null;
+  switch (turn.state) {
+    case "interrupted":
+      return { title: "Interrupted", advice: null };
+    case "degraded":
+      return {
+        title: "The answer has no end",
+        advice: "The CLI said nothing more. What it did is above; ask it to go on.",
+      };
+    case "lost":
+      return {
+        title: "The CLI ended before it answered",
+        advice: "Send the message again. The raw view has its last lines.",
+      };
+    case "failed": {
+      const title = result?.errors?.[0] ?? result?.text ?? result?.subtype ?? "The turn failed";
+      switch (result?.subtype) {
+        case "error_max_turns":
+          return {
+            title: "The limit of rounds is reached",
+            advice: "Ask it to go on; each message has a limit of its own.",
+          };
+        case "error_max_budget_usd":
+          return { title: "The money limit is reached", advice: "Start a session with a higher limit." };
+      }
+      return { title, advice: adviceFor(result?.api_error_status ?? null, title) };
+    }
+    default:
+      return null;
+  }
+}

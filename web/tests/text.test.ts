@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { ansiSpans } from "../src/lib/text/ansi.ts";
+import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
+import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
+import { describeSuggestion, destinationOf, forSession } from "../src/lib/text/tools.ts";
+
+describe("terminal output", () => {
+  it("keeps colours and leaves the rest out", () => {
+    expect(
+      ansiSpans("\u001b[1;31mbad\u001b[0m ok \u001b[38;5;10mgreen\u001b[39m\u001b[2K\u001b]0;title\u0007!"),
+    ).toEqual([
+      { text: "bad", classes: "ansi-fg-1 ansi-bold" },
+      { text: " ok ", classes: "" },
+      { text: "green", classes: "ansi-fg-10" },
+      { text: "!", classes: "" },
+    ]);
+  });
+  it("overwrites lines as a progress bar does", () => {
+    expect(ansiSpans("10%\r50%\r100%\nnext\r\n")).toEqual([{ text: "100%\nnext\n", classes: "" }]);
+  });
+  it("takes true colours to the nearest of sixteen", () => {
+    expect(ansiSpans("\u001b[38;2;250;20;20mred")[0]?.classes).toBe("ansi-fg-9");
+  });
+});
+
+describe("differences", () => {
+  const unified =
+    "--- a\n+++ b\n@@ -1,3 +1,4 @@ fn x\n same\n-old line\n+new line\n+more\n same\n@@ -10 +11 @@\n-- a\n+- b\n";
+  it("have numbers", () => {
+    const [first, second] = parseDiff(unified);
+    expect(first?.heading).toBe("fn x");
+    expect(first?.lines.map((line) => [line.kind, line.oldNumber, line.newNumber])).toEqual([
+      ["context", 1, 1],
+      ["removed", 2, null],
+      ["added", null, 2],
+      ["added", null, 3],
+      ["context", 3, 4],
+    ]);
+    expect(second?.lines.map((line) => line.text)).toEqual(["- a", "- b"]);
+  });
+  it("stand side by side", () => {
+    const pairs = sideBySide(parseDiff(unified)[0] ?? { heading: "", lines: [] });
+    expect(pairs.map(({ left, right }) => [left?.text ?? null, right?.text ?? null])).toEqual([
+      ["same", "same"],
+      ["old line", "new line"],
+      [null, "more"],
+      ["same", "same"],
+    ]);
+  });
+  it("know what changed in a line", () => {
+    expect(changedMiddle("let a = 1;", "let a = 22;")).toEqual({ head: 8, tail: 1 });
+    expect(changedMiddle("aaa", "aa")).toEqual({ head: 2, tail: 0 });
+  });
+});
+
+describe("numbers for people", () => {
+  it("are short", () => {
+    expect([money(null), money(0.004), money(1.5), money(250)]).toEqual(["", "<$0.01", "$1.50", "$250"]);
+    expect([count(999), count(1500), count(15_000), count(2_000_000)]).toEqual(["999", "1.5k", "15k", "2M"]);
+    expect([duration(300), duration(4200), duration(75_000)]).toEqual(["300 ms", "4.2 s", "1 min 15 s"]);
+    expect([clock(61), clock(3661), clock(-5)]).toEqual(["1:01", "1:01:01", "0:00"]);
+    expect(ago(0, 120_000)).toBe("2 min");
+  });
+  it("shorten paths", () => {
+    expect(relativePath("/a/b/c.rs", "/a/b")).toBe("c.rs");
+    expect(relativePath("/a/bc/d", "/a/b")).toBe("/a/bc/d");
+    expect(splitPath("src/main.rs")).toEqual({ folder: "src/", name: "main.rs" });
+  });
+});
+
+describe("rules that the CLI suggests", () => {
+  const rule = {
+    type: "addRules",
+    destination: "localSettings",
+    rules: [{ toolName: "Bash", ruleContent: "ls:*" }],
+    behavior: "allow",
+  };
+  it("are told in words", () => {
+    expect(describeSuggestion(rule)).toBe("Bash(ls:*)");
+    expect(describeSuggestion({ type: "setMode", mode: "acceptEdits" })).toBe("all edits");
+    expect(describeSuggestion(null)).toBe("the suggested rule");
+    expect(destinationOf(rule)).toBe("in this project, for you");
+  });
+  it("can be kept for the session", () => {
+    expect(forSession([rule])).toEqual([{ ...rule, destination: "session" }]);
+    expect(rule.destination).toBe("localSettings");
+  });
+});
