@@ -1,7 +1,7 @@
 //! Puts sessions and pools through random conversations and faults, for as long as one likes.
 //!
 //! Everything follows from a seed: [`plan::Plan`] is what one conversation does, made by [`random::Random`]. A plan is
-//! played on the simulated CLI ([`play`], [`pooled`]) and then looked at: every message has ended, no answer went to
+//! played on the simulated CLI (`play`, `pooled`) and then looked at: every message has ended, no answer went to
 //! another message, money was counted once, no process, lock or record is left, the raw log has every byte, and the
 //! view is what a replay gives. [`soak`] does that for many plans at a time and watches memory and file descriptors.
 //!

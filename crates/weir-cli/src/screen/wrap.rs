@@ -202,20 +202,20 @@ mod tests {
     fn a_word_that_was_shown_is_taken_back_if_its_end_does_not_fit() {
         let (mut wrap, mut out) = (Wrap::default(), String::new());
         wrap.set_width(Some(20));
-        wrap.push("one two three fi", &mut out);
+        wrap.push("one two three be", &mut out);
         wrap.show(&mut out);
-        assert_eq!(out, "one two three fi");
-        wrap.push("ve six", &mut out);
+        assert_eq!(out, "one two three be");
+        wrap.push("st five", &mut out);
         wrap.show(&mut out);
-        assert_eq!(out, "one two three five\nsix", "the rest fits");
+        assert_eq!(out, "one two three best\nfive", "the rest fits");
         out.clear();
-        wrap.push(" and six mo", &mut out);
+        wrap.push(" and six so", &mut out);
         wrap.show(&mut out);
-        assert_eq!(out, " and six mo");
+        assert_eq!(out, " and six so");
         out.clear();
-        wrap.push("re-or-less", &mut out);
+        wrap.push("mewhat-less", &mut out);
         wrap.flush(&mut out);
-        assert_eq!(out, "\x1b[2D\x1b[K\nmore-or-less");
+        assert_eq!(out, "\x1b[2D\x1b[K\nsomewhat-less");
     }
 
     #[test]
