@@ -269,7 +269,7 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, captured: &mut Captured, k
     let mut buffer = [0; 8 << 10];
     loop {
         match stream.read(&mut buffer).await {
-            Ok(0) => return,
+            Ok(0) => break,
             Ok(count) => {
                 captured.bytes.extend_from_slice(buffer.get(..count).unwrap_or_default());
                 // Cut in large steps, so that each byte is moved a few times at the most.

@@ -133,6 +133,8 @@ mod otlp {
         S: Subscriber + for<'span> LookupSpan<'span>,
     {
         let Some(endpoint) = endpoint else { return Ok((None, Guard(None))) };
+        // The exporter's HTTP client wants one to be chosen. Whoever was first has chosen, which is as good.
+        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let exporter = SpanExporter::builder()
             .with_http()
             .with_endpoint(endpoint)

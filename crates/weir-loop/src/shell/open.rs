@@ -8,7 +8,7 @@ use super::folders::{Folders, FoldersError};
 use super::git::{Git, GitError};
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
-use crate::state::{RunState, SessionFile, StateError, load};
+use crate::state::{RunState, SessionFile, StateError, Step, load};
 use crate::time::unix_ms;
 
 /// How to open a run.
@@ -95,8 +95,13 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
             run
         }
     };
-    // What a task left half done is put back by the task itself.
-    let is_in_place = state.parallel == 1 && state.tasks.iter().any(|task| task.step.is_some());
+    // What a task left half done is put back by the task itself. One that has a worktree of its own touches ours only
+    // while it is merged.
+    let touches_ours = |step: &Step| {
+        state.parallel == 1
+            || matches!(step, Step::Committing { merges: Some(_), .. } | Step::Advancing { .. })
+    };
+    let is_in_place = state.tasks.iter().any(|task| task.step.as_ref().is_some_and(touches_ours));
     let dirty = if is_in_place { Vec::new() } else { git.dirty().await? };
     if !dirty.is_empty() {
         let names = dirty.iter().take(5).cloned().collect::<Vec<_>>().join(", ");

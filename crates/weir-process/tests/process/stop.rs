@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weir_process::{Exit, StopOptions, StopStep};
+use weir_process::{Exit, Launch, StopOptions, StopStep};
 
 use crate::support::{announced, ended, gone, is_gone, line, soon, start};
 
@@ -54,7 +54,10 @@ async fn without_patience_it_is_killed_at_once() {
 
 #[tokio::test]
 async fn signals_reach_the_process_alone() {
-    let mut process = start("trap 'echo interrupted' INT; echo ready; while :; do sleep 0.02; done").await;
+    // A shell cannot trap a signal that was ignored before it began, as it is in the background of a script.
+    let script = "trap 'echo interrupted' INT; echo ready; while :; do sleep 0.02; done";
+    let launch = Launch::new("/usr/bin/env").args(["--default-signal=INT", "/bin/sh", "-c", script]);
+    let mut process = launch.spawn().await.unwrap();
     assert_eq!(line(&mut process.output).await, "ready");
     assert!(process.handle.interrupt_signal());
     assert_eq!(line(&mut process.output).await, "interrupted");
