@@ -112,14 +112,6 @@ impl Place {
 }
 
 impl Running {
-    /// Ends the bridge as if it were killed: nothing that runs is waited for.
-    pub(crate) async fn kill(self) {
-        self.driver.abort();
-        let _ = self.driver.await;
-        drop(self.stop);
-        self.host.shut_down(Duration::from_millis(100)).await;
-    }
-
     /// Ends the bridge, and checks that it kept Telegram's rules.
     pub(crate) async fn end(self, place: &Place) {
         let _ = self.stop.send(());
