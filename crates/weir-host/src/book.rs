@@ -396,7 +396,7 @@ fn notice(change: &Change<'_>, ledger: &mut Ledger, tally: &mut Tally, failure: 
             if let EntryBody::User(user) = &entry.body
                 && let Some(id) = &user.message
             {
-                ledger.delivered(id, MessageState::of(user.delivery));
+                ledger.delivered(id, MessageState::of(user.delivery), user.error.as_deref());
             }
         }
         Change::TurnReplaced(turn) if turn.state != TurnState::Running => {

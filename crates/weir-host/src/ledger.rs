@@ -33,6 +33,8 @@ pub(crate) struct Record {
     #[serde(skip)]
     pub(crate) in_flight: bool,
     pub(crate) failure: Option<Failure>,
+    /// What the view says about it.
+    error: Option<String>,
 }
 
 impl Record {
@@ -47,6 +49,7 @@ impl Record {
             text: self.message.text.clone(),
             images: self.images,
             state: self.state,
+            error: self.error.clone(),
             held: self.held && self.state == MessageState::Queued,
             mode: self.message.mode,
             by: self.message.by.clone(),
@@ -101,6 +104,7 @@ impl Ledger {
             claimed: false,
             in_flight: false,
             failure: None,
+            error: None,
         };
         if record.message.goes_first {
             self.records.push_front(record);
@@ -138,11 +142,12 @@ impl Ledger {
     }
 
     /// The view says what has become of a message.
-    pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState) {
+    pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState, error: Option<&str>) {
         if let Some(record) = self.get_mut(id)
             && record.state != state
         {
             record.state = state;
+            record.error = error.map(str::to_owned);
             if state.is_final() {
                 record.slim();
             }
@@ -304,7 +309,7 @@ mod tests {
         assert_eq!(next(&mut ledger).as_deref(), Some("a"));
         ledger.set_in_flight(&"a".into(), true);
         assert_eq!((next(&mut ledger), ledger.has_next()), (None, false));
-        ledger.delivered(&"a".into(), MessageState::Answered);
+        ledger.delivered(&"a".into(), MessageState::Answered, None);
         assert!(!ledger.has_next(), "the answer has not come");
         ledger.set_in_flight(&"a".into(), false);
         assert_eq!(next(&mut ledger).as_deref(), Some("b"));
@@ -349,7 +354,7 @@ mod tests {
             let id = number.to_string();
             ledger.accepted(message(&id, MessageMode::Queue), number, 0);
             if number != 3 {
-                ledger.delivered(&id.as_str().into(), MessageState::Answered);
+                ledger.delivered(&id.as_str().into(), MessageState::Answered, None);
             }
         }
         assert_eq!(ledger.records().count(), REMEMBERED + 2);

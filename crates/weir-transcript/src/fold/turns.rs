@@ -177,7 +177,8 @@ impl Fold {
         let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
         let state = turn_state(line, &result, interrupted);
         let charge = self.costs.charge(line, self.view.session.model.as_deref());
-        self.attribute_messages(id, said, origin, state, sink);
+        let error = (state == TurnState::Failed).then(|| result.error());
+        self.attribute_messages(id, said, origin, (state, error.as_deref()), sink);
         self.deny_tools(&result.denials, sink);
         let tool_state =
             if state == TurnState::Interrupted { ToolState::Interrupted } else { ToolState::Unknown };
@@ -223,7 +224,7 @@ impl Fold {
         id: TurnId,
         said: Vec<MessageId>,
         origin: Option<String>,
-        state: TurnState,
+        (state, error): (TurnState, Option<&str>),
         sink: &mut Sink<'_>,
     ) {
         let taken = self.view.turn(id).map(|turn| turn.messages.clone()).unwrap_or_default();
@@ -240,7 +241,10 @@ impl Fold {
         self.messages.waiting.retain(|waiting| !answered.contains(waiting));
         for message in &answered {
             self.set_turn(message, id, sink);
-            self.set_delivery(message, Delivery::Answered, sink);
+            match error {
+                Some(error) => self.message_failed(message, error, sink),
+                None => self.set_delivery(message, Delivery::Answered, sink),
+            }
         }
         self.update_turn(id, sink, |turn| {
             if let Some(origin) = origin {
