@@ -150,6 +150,12 @@ impl Fold {
         self.replace_message_entry(id, entry, sink);
     }
 
+    /// Whether a result has answered this message.
+    pub(super) fn is_answered(&self, id: &MessageId) -> bool {
+        let body = self.message_entry(id).map(|entry| &entry.body);
+        matches!(body, Some(EntryBody::User(user)) if user.delivery == Delivery::Answered)
+    }
+
     /// The entry of a message, in the view or dropped from it.
     fn message_entry(&self, id: &MessageId) -> Option<&Entry> {
         let shown = self.messages.entries.get(id).and_then(|entry| self.view.entry(*entry));
