@@ -175,9 +175,8 @@ mod tests {
 
     #[test]
     fn continues_the_last_session_of_the_folder_only_when_asked() {
-        let is_continued = |options: &SessionOptions, spawn: &Spawn| {
-            flags(options, spawn, None).contains("--continue")
-        };
+        let is_continued =
+            |options: &SessionOptions, spawn: &Spawn| flags(options, spawn, None).contains("--continue");
         let new = Spawn { resume: None, fork: false, afresh: false };
         let resumed = Spawn { resume: Some(SessionId::new("h")), fork: false, afresh: false };
         let mut options = SessionOptions::default();
