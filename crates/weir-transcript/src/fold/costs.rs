@@ -3,19 +3,20 @@
 //! The CLI reports totals that go on over the turns of a process. Newer versions also carry on the total of the
 //! session that they resume, older ones start at zero, and a reset starts over. A turn costs the difference.
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{ModelUsage, ResultMessage, Text};
 
 use crate::view::{Cost, ModelCost};
 
 /// The totals as last reported.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Costs {
     last: Option<Totals>,
     /// Whether the last totals are those of an earlier process.
     from_earlier_process: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Totals {
     usd: f64,
     models: Vec<ModelCost>,

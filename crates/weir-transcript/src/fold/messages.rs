@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use std::collections::{HashMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{CommandLifecycleMessage, CommandState, IdRef, MessageId, Text, ToolUseId, TurnId};
 
 use super::{Fold, Sink};
 use crate::view::{Change, Delivery, Entry, EntryBody, EntryId, UserEntry, UserSource};
 
 /// The messages that we know of.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Messages {
     /// Set once the host told of a message: from then on, a turn without one is a turn that nobody asked for.
     pub(super) known_from_host: bool,
