@@ -194,6 +194,13 @@ impl Book {
         match event {
             HostEvent::ProcessStarted { .. } => self.has_process = true,
             HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
+            // Not only through the view: whoever waits for the message must be told even if the view forgot it.
+            HostEvent::MessageCancelled { message } => {
+                self.ledger.delivered(message, MessageState::Cancelled, None);
+            }
+            HostEvent::MessageFailed { message, error } => {
+                self.ledger.delivered(message, MessageState::Failed, Some(error));
+            }
             _ => {}
         }
         let Self { durable, live, vocabularies, ledger, tally, failure, .. } = self;

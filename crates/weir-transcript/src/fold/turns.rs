@@ -176,7 +176,8 @@ impl Fold {
         }
         let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
         let state = turn_state(line, &result, interrupted);
-        let charge = self.costs.charge(line, self.view.session.model.as_deref());
+        let is_late = !said.is_empty() && said.iter().all(|message| self.is_answered(message));
+        let charge = self.costs.charge(line, self.view.session.model.as_deref(), is_late);
         let error = (state == TurnState::Failed).then(|| result.error());
         self.attribute_messages(id, said, origin, (state, error.as_deref()), sink);
         self.deny_tools(&result.denials, sink);
