@@ -80,7 +80,7 @@ async fn killed_at(instant: &str, is_done: bool) {
     ]);
     chat.double.says(ANNA, &format!("@@{turn}"));
     chat.double.says(ANNA, &format!("@@{}", json!([{"text": SECOND_ANSWER}])));
-    chat.double.is_silent().await;
+    eventually(&context, || chat.double.lock().silence.is_none().then_some(()));
     running.signal(Signal::KILL);
     assert_eq!(running.finish().code, None, "{context}");
 
