@@ -5,7 +5,7 @@
 mod conversations;
 mod engine;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
-use crate::channel::{Capabilities, Channel, ChannelName, Delivery, Health, Incoming, Inlet};
+use crate::channel::{Capabilities, Channel, ChannelName, Delivery, Health, Incoming, Inlet, UserId};
 use crate::error::BridgeError;
 use crate::machine::{Action, Bridge, Event, Settings};
 use crate::store::BridgeStore;
@@ -34,6 +34,7 @@ pub struct Driver {
     store: Arc<BridgeStore>,
     channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
     health: BTreeMap<ChannelName, Arc<Health>>,
+    people: Arc<BTreeSet<(ChannelName, UserId)>>,
     conversations: Conversations,
     events: mpsc::UnboundedReceiver<Event>,
     tell: mpsc::UnboundedSender<Event>,
@@ -65,6 +66,7 @@ impl Driver {
     ) -> Result<Self, BridgeError> {
         let capabilities: BTreeMap<ChannelName, Capabilities> =
             channels.iter().map(|(name, channel)| (name.clone(), channel.capabilities())).collect();
+        let people = Arc::new(settings.people.keys().cloned().collect());
         let (bridge, first) = Bridge::restore(settings, capabilities, store.load()?, crate::now());
         store.forget_blobs(crate::now() - KEEP_FILES)?;
         let (tell, events) = mpsc::unbounded_channel();
@@ -76,6 +78,7 @@ impl Driver {
             store,
             channels,
             health,
+            people,
             conversations,
             events,
             tell,
@@ -105,6 +108,7 @@ impl Driver {
                 store: Arc::clone(&self.store),
                 deliveries: deliver.clone(),
                 health: self.health.get(name).cloned().unwrap_or_default(),
+                people: Arc::clone(&self.people),
                 notes: self.notes.clone(),
             };
             tasks.spawn(Arc::clone(channel).run(inlet));

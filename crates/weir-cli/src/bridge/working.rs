@@ -33,7 +33,7 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     if settings.people.is_empty() {
         say("note", "nobody is allowed by name; `weir bridge pair` lets people in")?;
     }
-    for (name, channel) in channels::channels(&config)? {
+    for (name, channel) in channels::channels(&config, &engine::data_dir(&config)?)? {
         match channel.check().await {
             Ok(lines) => {
                 for line in lines {
@@ -59,7 +59,7 @@ pub(super) async fn work(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
         );
     }
     let folder = engine::data_dir(&config)?;
-    let channels = channels::channels(&config)?;
+    let channels = channels::channels(&config, &folder)?;
     let names: Vec<String> = channels.keys().map(ToString::to_string).collect();
     let claude = opts.claude.or_else(|| config.claude.clone());
     // The host's lock sees to it that there is one bridge in this folder, and so one poller.
