@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use weir_wire::MessageId;
 
 use crate::message::{Failure, MessageInfo, MessageMode, MessageState, StoredMessage};
@@ -13,7 +14,7 @@ const REMEMBERED: usize = 64;
 const REMEMBERED_TEXT: usize = 16 << 10;
 
 /// A message, and what has become of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// In full while it may still have to be sent.
     pub(crate) message: Arc<StoredMessage>,
@@ -26,8 +27,10 @@ pub(crate) struct Record {
     /// The log says that it is given to the CLI.
     pub(crate) handed: bool,
     /// Somebody is giving it to the CLI or taking it back, so nobody else may.
+    #[serde(skip)]
     pub(crate) claimed: bool,
     /// It was given to a session whose answer has not come.
+    #[serde(skip)]
     pub(crate) in_flight: bool,
     pub(crate) failure: Option<Failure>,
 }
@@ -77,7 +80,7 @@ impl Record {
 }
 
 /// The messages of a session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     records: VecDeque<Record>,
     /// Changes whenever what waits does.

@@ -1,11 +1,14 @@
 //! `weir bridge`: the same agent from a chat.
 
+mod at_work;
 mod channels;
 mod engine;
 mod init;
 mod pair;
 mod trying;
 mod working;
+
+pub(crate) use at_work::{Locked, Prepared};
 
 use crate::exit::Exit;
 use crate::opts::{BridgeCommand, BridgeOpts};

@@ -61,6 +61,10 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "N", default_value_t = 6000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) requests_per_minute: u32,
 
+    /// Also carry messages of chats, as this configuration of `weir bridge` says; its workspaces become roots
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bridge: Option<PathBuf>,
+
     /// Parameters of OpenAI's clients to ignore although they cannot be honoured, as in temperature,max_tokens
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) openai_ignore: Vec<String>,

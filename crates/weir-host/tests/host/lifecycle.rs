@@ -201,6 +201,52 @@ async fn what_waits_at_a_shutdown_is_held_for_the_next_start() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
+/// Also while the process is being started: nothing of it may come to life after the end.
+#[tokio::test]
+async fn a_shutdown_at_any_instant_ends_everything() {
+    for instant in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256] {
+        let place = Place::new();
+        let host = place.host().await;
+        let id = place.session(&host).await;
+        let cut = send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+        tokio::time::sleep(Duration::from_millis(instant)).await;
+        soon(host.shut_down(Duration::from_millis(instant / 2))).await;
+        assert_eq!(place.living(), Vec::<u32>::new(), "{instant} ms after the message");
+        // Whoever still has a handle keeps neither the folder nor the session.
+        let again = place.host().await;
+        let sent = send(&again, &id, says("afterwards")).await;
+        let known = again.messages(&id, None).await.unwrap();
+        let first = known.iter().find(|message| message.message_id == cut.message_id).unwrap();
+        if !first.state.is_final() {
+            // It was never given to the CLI, so it goes first.
+            status(&again, &id, SessionStatus::Running).await;
+            soon(again.interrupt(&id, &me())).await.unwrap();
+        }
+        let finished = soon(again.finished(&id, &sent.message_id)).await.unwrap();
+        assert_eq!(finished.text, "afterwards", "{instant} ms after the message");
+        soon(again.shut_down(Duration::ZERO)).await;
+        assert_eq!(place.living(), Vec::<u32>::new());
+        drop(host);
+    }
+}
+
+#[tokio::test]
+async fn held_messages_can_be_released_without_the_turn_that_was_cut_off() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &id, SessionStatus::Running).await;
+    let waiting = send(&host, &id, says("afterwards")).await;
+    soon(host.shut_down(Duration::ZERO)).await;
+    let host = place.host().await;
+    let report = soon(host.release(&id, &me())).await.unwrap();
+    assert_eq!((report.released, report.message_id), (1, None));
+    assert_eq!(soon(host.finished(&id, &waiting.message_id)).await.unwrap().text, "afterwards");
+    assert_eq!(host.messages(&id, None).await.unwrap().len(), 2, "nothing else was said to the agent");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
 #[tokio::test]
 async fn a_second_host_on_the_same_folder_is_refused() {
     let place = Place::new();

@@ -199,3 +199,18 @@ async fn what_makes_no_sense_is_refused() {
     assert!(matches!(refused, Err(HostError::NotFound(_))), "{refused:?}");
     soon(host.shut_down(std::time::Duration::ZERO)).await;
 }
+
+/// The view keeps 200 entries; what a message needs to come to its end must outlive its entry.
+#[tokio::test]
+async fn a_turn_of_many_tools_is_answered() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let look = json!({"tool": "Read", "input": {"file_path": place.path("work").join("nothing")}});
+    let steps = json!([{"tools": vec![look; 500]}, {"text": "read it all"}]);
+    assert_eq!(ask(&host, &id, script(&steps)).await, "read it all");
+    assert_eq!(ask(&host, &id, says("and the next")).await, "and the next");
+    let messages = host.messages(&id, None).await.unwrap();
+    assert!(messages.iter().all(|message| message.state == MessageState::Answered), "{messages:?}");
+    soon(host.shut_down(std::time::Duration::ZERO)).await;
+}

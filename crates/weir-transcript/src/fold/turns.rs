@@ -3,6 +3,7 @@
 //! Every turn begins with `system/init` and ends with `result`. The CLI may hold a result back until after the
 //! next turn has begun, so several turns can be open, and a result without message ids belongs to the oldest.
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, TurnId};
 
 use super::messages::MOST_MESSAGES;
@@ -16,7 +17,7 @@ use crate::view::{
 const MOST_OPEN: usize = 64;
 
 /// The turns that have not ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Turns {
     open: Vec<OpenTurn>,
     /// Tool calls that failed since the model last spoke: an interrupt may turn out to be why.
@@ -25,7 +26,7 @@ pub(super) struct Turns {
     interrupt_next: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct OpenTurn {
     id: TurnId,
     interrupted: bool,
@@ -175,7 +176,8 @@ impl Fold {
         }
         let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
         let state = turn_state(line, &result, interrupted);
-        let charge = self.costs.charge(line, self.view.session.model.as_deref());
+        let is_late = !said.is_empty() && said.iter().all(|message| self.is_answered(message));
+        let charge = self.costs.charge(line, self.view.session.model.as_deref(), is_late);
         self.attribute_messages(id, said, origin, state, sink);
         self.deny_tools(&result.denials, sink);
         let tool_state =
