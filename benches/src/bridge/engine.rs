@@ -71,6 +71,7 @@ impl Engine for MemoryEngine {
             Ok(Ending {
                 turn: message.to_owned(),
                 outcome: EndingOutcome::Answered("done".to_owned()),
+                said: String::new(),
                 cost_usd: None,
                 input_tokens: None,
                 output_tokens: None,

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::Attachment;
 
+/// What the names of all prompts of the bridge begin with.
+pub const PROMPT_PREFIX: &str = "bridge-";
+
 /// What a conversation is started with.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ConversationSettings {
@@ -126,8 +129,15 @@ pub enum Report {
         /// How, in a few words.
         how: String,
     },
-    /// An answer came too late.
+    /// An answer of ours was the first.
+    Taken {
+        /// The request.
+        request: String,
+    },
+    /// An answer of ours came too late.
     TooLate {
+        /// The request.
+        request: String,
         /// What happened instead, in a few words.
         how: String,
     },
@@ -168,6 +178,8 @@ pub struct Ending {
     pub turn: String,
     /// How.
     pub outcome: EndingOutcome,
+    /// What had been said until then, as far as the engine has kept it. It is shown where nothing else is known.
+    pub said: String,
     /// What it cost, in dollars, where that is known.
     pub cost_usd: Option<f64>,
     /// Tokens that went in, where that is known.

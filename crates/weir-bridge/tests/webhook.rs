@@ -45,6 +45,7 @@ impl Engine for Echo {
         let ending = Ending {
             turn: message.to_owned(),
             outcome: EndingOutcome::Answered(format!("You said: {text}")),
+            said: String::new(),
             cost_usd: None,
             input_tokens: None,
             output_tokens: None,

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use weir_store::Event;
 use weir_transcript::{
     Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Sink, Status, Turn,
@@ -25,11 +26,13 @@ use crate::same::is_same;
 pub(crate) const STOP: &str = "stop";
 
 /// A session as it stands.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Book {
     durable: Fold,
     /// With previews, while there are some.
+    #[serde(skip)]
     live: Option<Box<Fold>>,
+    #[serde(skip)]
     decoder: Decoder,
     vocabularies: Vocabularies,
     pub(crate) ledger: Ledger,
@@ -46,11 +49,13 @@ pub(crate) struct Book {
 }
 
 /// What is counted.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Turns that have ended, each once.
+    #[serde(skip)]
     pub(crate) ended: Vec<Turn>,
     /// How long the first text of a turn took, in milliseconds.
+    #[serde(skip)]
     pub(crate) first_texts: Vec<i64>,
     newest_ended: Option<TurnId>,
     newest_said: Option<TurnId>,
@@ -59,12 +64,19 @@ pub(crate) struct Tally {
 impl Book {
     /// An empty one that keeps so many entries; the rest is in the log.
     pub(crate) fn new(keep_entries: usize) -> Self {
-        Self::with(FoldOptions { keep_entries: Some(keep_entries), ..FoldOptions::default() })
+        Self::with(bounded(keep_entries))
     }
 
-    /// One that keeps everything, for somebody who writes it all out.
-    pub(crate) fn unbounded() -> Self {
-        Self::with(FoldOptions { keep_entries: None, ..FoldOptions::default() })
+    /// What [`Book::to_json`] wrote; none where that cannot be read.
+    pub(crate) fn from_json(data: &[u8], keep_entries: usize) -> Option<Self> {
+        let mut book: Self = serde_json::from_slice(data).ok()?;
+        book.durable.set_options(bounded(keep_entries));
+        Some(book)
+    }
+
+    /// What the log made of it, without what is live.
+    pub(crate) fn to_json(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(self).ok()
     }
 
     fn with(options: FoldOptions) -> Self {
@@ -182,6 +194,13 @@ impl Book {
         match event {
             HostEvent::ProcessStarted { .. } => self.has_process = true,
             HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
+            // Not only through the view: whoever waits for the message must be told even if the view forgot it.
+            HostEvent::MessageCancelled { message } => {
+                self.ledger.delivered(message, MessageState::Cancelled, None);
+            }
+            HostEvent::MessageFailed { message, error } => {
+                self.ledger.delivered(message, MessageState::Failed, Some(error));
+            }
             _ => {}
         }
         let Self { durable, live, vocabularies, ledger, tally, failure, .. } = self;
@@ -260,6 +279,11 @@ impl Book {
     /// The fold of the log, to go on from.
     pub(crate) fn history(&self) -> &Fold {
         &self.durable
+    }
+
+    /// The first entry that is not dropped; the next one where there is none.
+    pub(crate) fn first_entry(&self) -> u64 {
+        self.durable.view().dropped_entries + 1
     }
 
     pub(crate) fn newest(&self) -> u64 {
@@ -364,6 +388,10 @@ impl Book {
     }
 }
 
+fn bounded(keep_entries: usize) -> FoldOptions {
+    FoldOptions { keep_entries: Some(keep_entries), ..FoldOptions::default() }
+}
+
 fn is_at_work(status: &Status) -> bool {
     matches!(status, Status::Running | Status::Compacting | Status::WaitingForPerson | Status::Background)
 }
@@ -375,7 +403,7 @@ fn notice(change: &Change<'_>, ledger: &mut Ledger, tally: &mut Tally, failure: 
             if let EntryBody::User(user) = &entry.body
                 && let Some(id) = &user.message
             {
-                ledger.delivered(id, MessageState::of(user.delivery));
+                ledger.delivered(id, MessageState::of(user.delivery), user.error.as_deref());
             }
         }
         Change::TurnReplaced(turn) if turn.state != TurnState::Running => {

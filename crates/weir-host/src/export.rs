@@ -8,16 +8,22 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use weir_store::{ConversationId, Event};
 use weir_transcript::View;
+use weir_transcript::export::{ExportForm, Exporter};
 use weir_wire::RawJson;
 
 use crate::book::Book;
 use crate::core::Core;
 use crate::error::HostError;
-use crate::load::walk;
+use crate::load::{load, walk};
 use crate::pages::{Export, ExportFormat, LogEvent};
+use crate::transcript;
 
 /// Pieces have about this size.
 const PIECE: usize = 64 << 10;
+/// So many entries are held while it is written: what is older does not change any more.
+const HELD: usize = 2048;
+/// Among so many entries is the first message.
+const FIRST: u64 = 50;
 /// So many wait for whoever takes them.
 const WAITING: usize = 4;
 
@@ -98,23 +104,35 @@ fn document(
     format: ExportFormat,
     writer: &mut Writer,
 ) -> Result<(), HostError> {
-    let view = whole_view(core, id)?;
-    // It fails only when nobody wants it any more.
-    let _ = match format {
-        ExportFormat::Html => weir_transcript::export::html(&view, writer),
-        _ => weir_transcript::export::markdown(&view, writer),
+    let facts = facts(core, id)?;
+    let form = match format {
+        ExportFormat::Html => ExportForm::Html,
+        _ => ExportForm::Markdown,
     };
+    // It fails only when nobody wants it any more.
+    let Ok(mut exporter) = Exporter::begin(form, facts, writer) else { return Ok(()) };
+    let mut book = Book::new(HELD);
+    walk(&*core.options.store, id, 0, |event| {
+        let mut is_wanted = true;
+        book.replay_with(event, &mut |_, change| {
+            is_wanted = is_wanted && exporter.change(change, writer).is_ok();
+        });
+        Ok(is_wanted)
+    })?;
+    let _ = exporter.end(writer);
     Ok(())
 }
 
-/// The whole conversation. It is as large as what is written, so it is not kept.
-fn whole_view(core: &Core, id: &ConversationId) -> Result<View, HostError> {
-    let mut book = Book::unbounded();
-    walk(&*core.options.store, id, 0, |event| {
-        book.replay_with(event, &mut |_, _| {});
-        Ok(true)
-    })?;
-    Ok(book.into_view())
+/// What stands before and after the conversation: how it ended, and how it began.
+fn facts(core: &Core, id: &ConversationId) -> Result<View, HostError> {
+    let options = &core.options;
+    let ended = load(&*options.store, id, options.keep_entries, options.checkpoint_every)?.book;
+    let mut facts = ended.into_view();
+    let began = transcript::from_log(core, id, Some(FIRST + 1), usize::try_from(FIRST).unwrap_or(1))?;
+    facts.entries = began.entries;
+    facts.entries.reverse();
+    facts.dropped_entries = 0;
+    Ok(facts)
 }
 
 impl LogEvent {

@@ -1,6 +1,7 @@
 //! What viewers are told of what happened, encoded once for each form, and only for forms that somebody watches.
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use weir_store::Cursor;
 use weir_transcript::{AgentVocabulary, Change, ClassicVocabulary, View};
 
@@ -28,7 +29,7 @@ impl Watched {
 }
 
 /// The vocabularies, which remember what they have told.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Vocabularies {
     agent: AgentVocabulary,
     classic: ClassicVocabulary,
@@ -145,7 +146,7 @@ fn frames(told: Vec<Told>, epoch: &str) -> Vec<Frame> {
 }
 
 /// Values of this crate always can be written as JSON.
-fn json(value: &impl serde::Serialize) -> Bytes {
+fn json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use weir_wire::MessageId;
 
 use crate::message::{Failure, MessageInfo, MessageMode, MessageState, StoredMessage};
@@ -13,7 +14,7 @@ const REMEMBERED: usize = 64;
 const REMEMBERED_TEXT: usize = 16 << 10;
 
 /// A message, and what has become of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// In full while it may still have to be sent.
     pub(crate) message: Arc<StoredMessage>,
@@ -26,10 +27,14 @@ pub(crate) struct Record {
     /// The log says that it is given to the CLI.
     pub(crate) handed: bool,
     /// Somebody is giving it to the CLI or taking it back, so nobody else may.
+    #[serde(skip)]
     pub(crate) claimed: bool,
     /// It was given to a session whose answer has not come.
+    #[serde(skip)]
     pub(crate) in_flight: bool,
     pub(crate) failure: Option<Failure>,
+    /// What the view says about it.
+    error: Option<String>,
 }
 
 impl Record {
@@ -44,6 +49,7 @@ impl Record {
             text: self.message.text.clone(),
             images: self.images,
             state: self.state,
+            error: self.error.clone(),
             held: self.held && self.state == MessageState::Queued,
             mode: self.message.mode,
             by: self.message.by.clone(),
@@ -77,7 +83,7 @@ impl Record {
 }
 
 /// The messages of a session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     records: VecDeque<Record>,
     /// Changes whenever what waits does.
@@ -98,6 +104,7 @@ impl Ledger {
             claimed: false,
             in_flight: false,
             failure: None,
+            error: None,
         };
         if record.message.goes_first {
             self.records.push_front(record);
@@ -135,11 +142,12 @@ impl Ledger {
     }
 
     /// The view says what has become of a message.
-    pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState) {
+    pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState, error: Option<&str>) {
         if let Some(record) = self.get_mut(id)
             && record.state != state
         {
             record.state = state;
+            record.error = error.map(str::to_owned);
             if state.is_final() {
                 record.slim();
             }
@@ -301,7 +309,7 @@ mod tests {
         assert_eq!(next(&mut ledger).as_deref(), Some("a"));
         ledger.set_in_flight(&"a".into(), true);
         assert_eq!((next(&mut ledger), ledger.has_next()), (None, false));
-        ledger.delivered(&"a".into(), MessageState::Answered);
+        ledger.delivered(&"a".into(), MessageState::Answered, None);
         assert!(!ledger.has_next(), "the answer has not come");
         ledger.set_in_flight(&"a".into(), false);
         assert_eq!(next(&mut ledger).as_deref(), Some("b"));
@@ -346,7 +354,7 @@ mod tests {
             let id = number.to_string();
             ledger.accepted(message(&id, MessageMode::Queue), number, 0);
             if number != 3 {
-                ledger.delivered(&id.as_str().into(), MessageState::Answered);
+                ledger.delivered(&id.as_str().into(), MessageState::Answered, None);
             }
         }
         assert_eq!(ledger.records().count(), REMEMBERED + 2);

@@ -16,6 +16,7 @@
 //! This crate speaks no HTTP and draws nothing.
 
 mod book;
+mod checkpoint;
 mod core;
 mod error;
 mod export;

@@ -3,6 +3,7 @@
 use weir_store::{Conversation, ConversationId, Event, EventRange, Lookup, ReadQuery, Store};
 
 use crate::book::Book;
+use crate::checkpoint;
 use crate::error::HostError;
 use crate::heard::Heard;
 
@@ -10,21 +11,34 @@ use crate::heard::Heard;
 const PAGE_EVENTS: usize = 2048;
 const PAGE_BYTES: usize = 2 << 20;
 
-/// A session from its log.
+/// A session as its log has it.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) row: Conversation,
+    pub(crate) book: Book,
+    /// The newest event that a checkpoint has.
+    pub(crate) checkpoint: u64,
+}
+
+/// A session from its log, beginning at the newest checkpoint. Keeps checkpoints on the way.
 pub(crate) fn load(
     store: &dyn Store,
     id: &ConversationId,
     keep_entries: usize,
-) -> Result<(Conversation, Book), HostError> {
+    checkpoint_every: u64,
+) -> Result<Loaded, HostError> {
     let row = store.find(Lookup::Id(id.clone())).wait()?;
     let row = row.ok_or_else(|| HostError::NotFound(id.clone()))?;
-    let mut book = Book::new(keep_entries);
+    let mut book = checkpoint::restore(store, checkpoint::query(id, keep_entries), keep_entries)?;
+    let mut keeper = checkpoint::Keeper::new(checkpoint_every, book.newest());
     let mut heard = Heard::default();
-    walk(store, id, 0, |event| {
+    walk(store, id, book.newest(), |event| {
+        let size = event.payload.len();
         book.replay(event, &mut heard);
+        keeper.passed(store, id, &book, keep_entries, size);
         Ok(true)
     })?;
-    Ok((row, book))
+    Ok(Loaded { row, book, checkpoint: keeper.last })
 }
 
 /// Hands every event after `after` to `take`, in order, until it has enough.

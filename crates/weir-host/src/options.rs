@@ -43,6 +43,8 @@ pub struct HostOptions {
     pub most_viewers: usize,
     /// How many entries a view holds; the rest is paged from the log.
     pub keep_entries: usize,
+    /// After how many events of a log a checkpoint is kept, from which it is read faster the next time.
+    pub checkpoint_every: u64,
     /// What the agent is told when a turn that was interrupted by a restart is resumed.
     pub resume_prompt: String,
 }
@@ -66,6 +68,7 @@ impl HostOptions {
             viewer_bytes: 8 << 20,
             most_viewers: 2000,
             keep_entries: 200,
+            checkpoint_every: 4096,
             resume_prompt: "The program that runs you was restarted while you worked. Look at what is done \
                             already and continue where you left off."
                 .to_owned(),

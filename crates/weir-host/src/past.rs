@@ -1,9 +1,9 @@
 //! Messages of long ago, which only the log knows. Blocks.
 
-use weir_store::ConversationId;
+use weir_store::{CheckpointQuery, ConversationId};
 use weir_wire::MessageId;
 
-use crate::book::Book;
+use crate::checkpoint;
 use crate::core::Core;
 use crate::error::HostError;
 use crate::facts;
@@ -16,17 +16,24 @@ use crate::message::Finished;
 pub(crate) fn by_seq(core: &Core, id: &ConversationId, seq: u64) -> Result<Finished, HostError> {
     let event = core.options.store.event(id.clone(), seq).wait()?.ok_or(HostError::NoSuchMessage)?;
     match Item::of(event) {
-        Some(Item::Message(message)) => by_id(core, id, &message.message_id),
+        Some(Item::Message(message)) => follow(core, id, &message.message_id, seq.saturating_sub(1)),
         _ => Err(HostError::NoSuchMessage),
     }
 }
 
 /// What became of a message: the log is folded up to the moment at which that is known.
 pub(crate) fn by_id(core: &Core, id: &ConversationId, message: &MessageId) -> Result<Finished, HostError> {
-    let mut book = Book::new(core.options.keep_entries);
+    follow(core, id, message, 0)
+}
+
+/// The same, of a message that comes after this event.
+fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> Result<Finished, HostError> {
+    let (store, keep) = (&*core.options.store, core.options.keep_entries);
+    let query = CheckpointQuery { seq_at_most: after, ..checkpoint::query(id, keep) };
+    let mut book = checkpoint::restore(store, query, keep)?;
     let mut heard = Heard::default();
     let mut found = None;
-    walk(&*core.options.store, id, 0, |event| {
+    walk(store, id, book.newest(), |event| {
         book.replay(event, &mut heard);
         // Those that have come to their end are forgotten only when others come, so each is seen.
         if let Some(record) = book.ledger.get(message) {

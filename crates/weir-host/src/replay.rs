@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_store::{ConversationId, EventRange, ReadQuery, Store};
+use weir_store::{CheckpointQuery, ConversationId, EventRange, ReadQuery, Store};
 
 use crate::book::Book;
+use crate::checkpoint;
 use crate::error::HostError;
 use crate::frame::Frame;
 use crate::heard::{Heard, Watched};
@@ -58,7 +59,8 @@ pub(crate) struct Replay {
     read: u64,
     /// The newest event that is not live.
     until: u64,
-    /// What came before decides what is said of an event, except that lines are lines.
+    keep_entries: usize,
+    /// What came before decides what is said of an event, except that lines are lines. None before it is needed.
     book: Option<Book>,
 }
 
@@ -70,11 +72,22 @@ impl Replay {
         (seen, until): (u64, u64),
         keep_entries: usize,
     ) -> Self {
-        let book = (format != Format::Raw).then(|| Book::new(keep_entries));
-        let read = if book.is_some() { 0 } else { seen };
-        // Nothing is missing, so nothing has to be read.
-        let read = if seen >= until { until } else { read };
-        Self { store, id, format, seen, read, until, book }
+        // If nothing is missing, nothing has to be read; and lines need nothing of what came before.
+        let read = if seen >= until || format == Format::Raw { seen } else { 0 };
+        Self { store, id, format, seen, read, until, keep_entries, book: None }
+    }
+
+    /// A book to go on from.
+    async fn prepare(&mut self) -> Result<(), HostError> {
+        if self.format == Format::Raw || self.book.is_some() {
+            return Ok(());
+        }
+        let query =
+            CheckpointQuery { seq_at_most: self.seen, ..checkpoint::query(&self.id, self.keep_entries) };
+        let book = checkpoint::book(self.store.checkpoint(query).await?, self.keep_entries);
+        self.read = book.newest();
+        self.book = Some(book);
+        Ok(())
     }
 
     /// Reads on. Tells whether there is more.
@@ -82,6 +95,7 @@ impl Replay {
         if self.read >= self.until {
             return Ok(false);
         }
+        self.prepare().await?;
         let query = ReadQuery {
             conversation: self.id.clone(),
             range: EventRange::After(self.read),

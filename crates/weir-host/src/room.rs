@@ -20,7 +20,7 @@ use crate::frame::Frame;
 use crate::heard::{Heard, Watched};
 use crate::info::SessionInfo;
 use crate::ledger::Record;
-use crate::load;
+use crate::load::{self, Loaded};
 use crate::metrics::count;
 use crate::recorder::{Batch, Done, Recorder};
 use crate::settings::KeptSettings;
@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) is_working: bool,
     /// How many are stopping it.
     pub(crate) stopping: usize,
+    /// The newest event that a checkpoint has, or will have in a moment.
+    checkpoint: u64,
     viewers: Vec<Viewer>,
     info: Arc<SessionInfo>,
     told_messages: u64,
@@ -74,9 +76,11 @@ impl Room {
     /// Brings a session into memory. What its log leaves open is closed: no process can be left of it.
     pub(crate) async fn load(core: Arc<Core>, id: ConversationId) -> Result<Arc<Self>, HostError> {
         let store = Arc::clone(&core.options.store);
-        let (conversation, keep) = (id.clone(), core.options.keep_entries);
-        let loading = tokio::task::spawn_blocking(move || load::load(&*store, &conversation, keep));
-        let (row, mut book) = loading.await.map_err(|error| HostError::Failed(error.to_string()))??;
+        let (keep, every) = (core.options.keep_entries, core.options.checkpoint_every);
+        let conversation = id.clone();
+        let loading = tokio::task::spawn_blocking(move || load::load(&*store, &conversation, keep, every));
+        let loaded = loading.await.map_err(|error| HostError::Failed(error.to_string()))??;
+        let Loaded { row, mut book, checkpoint } = loaded;
         let closing = book.closing();
         if !closing.is_empty() {
             let at = now();
@@ -101,6 +105,7 @@ impl Room {
             is_stale: false,
             is_working: false,
             stopping: 0,
+            checkpoint,
             viewers: Vec::new(),
             failed: None,
         };
@@ -262,11 +267,26 @@ impl Room {
             // Previews change nothing about a session.
             self.tell_facts(&mut state);
         }
+        self.keep_checkpoint(&mut state);
         drop(state);
         if let Some(sender) = batch.done.take() {
             // Whoever asked may have gone.
             let _ = sender.send(Ok(done));
         }
+    }
+
+    /// Keeps a checkpoint once enough has happened. It is made from the log, in a thread of its own: what is live here
+    /// may know more than the log.
+    fn keep_checkpoint(&self, state: &mut State) {
+        let (keep, every) = (self.core.options.keep_entries, self.core.options.checkpoint_every);
+        let newest = state.book.newest();
+        if newest - state.checkpoint < every {
+            return;
+        }
+        state.checkpoint = newest;
+        let (store, id) = (Arc::clone(&self.core.options.store), self.id.clone());
+        // Nobody waits for it, and nothing is lost if it fails.
+        drop(tokio::task::spawn_blocking(move || load::load(&*store, &id, keep, every).map(drop)));
     }
 
     /// Refuses what another program has written in between: the book would not know of it.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use weir_store::ConversationId;
+use weir_store::{CheckpointQuery, ConversationId};
 use weir_transcript::{Change, Entry, EntryId, View};
 
-use crate::book::Book;
+use crate::checkpoint;
 use crate::core::Core;
 use crate::error::HostError;
-use crate::load::walk;
+use crate::load::{load, walk};
 use crate::pages::TranscriptPage;
 use crate::room::State;
 
@@ -40,20 +40,30 @@ fn page(
     TranscriptPage { entries: entries.rev().collect(), next_before, seq }
 }
 
-/// A page from the log. Blocks. No more of the conversation is in memory than the page and what the fold keeps.
+/// A page from the log, beginning at the newest checkpoint that has its first entry or comes before it. Blocks. No more
+/// of the conversation is in memory than the page and what the fold keeps.
 pub(crate) fn from_log(
     core: &Core,
     id: &ConversationId,
     before: Option<u64>,
     limit: usize,
 ) -> Result<TranscriptPage, HostError> {
-    let mut book = Book::new(core.options.keep_entries.max(limit));
-    let Some(before) = before else {
-        return newest(core, id, book, limit);
+    let (store, keep) = (&*core.options.store, core.options.keep_entries);
+    let window = match before {
+        Some(before) => window(before, limit),
+        None => {
+            let book = load(store, id, keep, core.options.checkpoint_every)?.book;
+            window(book.view().entries.last().map_or(book.first_entry(), |entry| entry.id.0 + 1), limit)
+        }
     };
-    let window = window(before, limit);
-    let mut found: BTreeMap<u64, Arc<Entry>> = BTreeMap::new();
-    walk(&*core.options.store, id, 0, |event| {
+    if window.is_empty() {
+        return Ok(page(std::iter::empty(), &window, 0));
+    }
+    let query = CheckpointQuery { mark_at_most: window.start, ..checkpoint::query(id, keep) };
+    let mut book = checkpoint::restore(store, query, keep)?;
+    let known = book.view().entries.iter().filter(|entry| window.contains(&entry.id.0));
+    let mut found: BTreeMap<u64, Arc<Entry>> = known.map(|entry| (entry.id.0, Arc::clone(entry))).collect();
+    walk(store, id, book.newest(), |event| {
         book.replay_with(event, &mut |view, change| {
             if let Some(entry) = changed_entry(change)
                 && window.contains(&entry.0)
@@ -63,30 +73,12 @@ pub(crate) fn from_log(
             }
         });
         // What was dropped from the view does not change any more.
-        let first = book.view().entries.first().map_or(0, |entry| entry.id.0);
-        Ok(first < window.end)
+        Ok(book.first_entry() < window.end)
     })?;
     let seq = book.newest();
     let end = found.last_key_value().map_or(1, |(last, _)| last + 1);
     let window = window.start.min(end)..window.end;
     Ok(page(found.into_values(), &window, seq))
-}
-
-fn newest(
-    core: &Core,
-    id: &ConversationId,
-    mut book: Book,
-    limit: usize,
-) -> Result<TranscriptPage, HostError> {
-    walk(&*core.options.store, id, 0, |event| {
-        book.replay_with(event, &mut |_, _| {});
-        Ok(true)
-    })?;
-    let view = book.view();
-    let end = view.entries.last().map_or(1, |entry| entry.id.0 + 1);
-    let window = window(end, limit);
-    let entries = view.entries.iter().filter(|entry| window.contains(&entry.id.0)).cloned();
-    Ok(page(entries, &window, book.newest()))
 }
 
 /// The entry that a change is about.

@@ -131,6 +131,12 @@ impl HistoryIndex {
         self.sessions.remove(before)
     }
 
+    /// All histories with their sessions, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let session = |history: &String| self.sessions.get(history).map(String::as_str);
+        self.order.iter().filter_map(move |history| Some((history.as_str(), session(history)?)))
+    }
+
     /// A session has this history now.
     pub fn put(&mut self, after: String, session: String) {
         if self.sessions.insert(after.clone(), session).is_none() {

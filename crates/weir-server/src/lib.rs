@@ -31,6 +31,7 @@ pub use auth::{
 };
 pub use docs::openapi;
 pub use guard::{Asked, Places, Refusal, judge};
+pub use openai::Histories;
 pub use page::is_built as page_is_built;
 pub use problem::Problem;
 pub use serve::{

@@ -5,16 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use weir_host::Host;
-use weir_openai::HistoryIndex;
 
 use crate::audit::Audit;
 use crate::auth::{Buckets, Tokens};
 use crate::guard::Places;
 use crate::metrics::Metrics;
+use crate::openai::Histories;
 use crate::settings::ServerSettings;
-
-/// Histories of clients that are remembered.
-const MOST_HISTORIES: usize = 10_000;
 
 /// What a server is made of.
 #[derive(Debug)]
@@ -31,6 +28,8 @@ pub struct Parts {
     pub settings: ServerSettings,
     /// Whether its connections are encrypted.
     pub tls: bool,
+    /// The sessions that clients of the OpenAI-compatible front come back to.
+    pub histories: Histories,
 }
 
 /// How far the server is.
@@ -58,12 +57,13 @@ struct Inner {
     attempts: Mutex<Buckets>,
     phase: watch::Sender<Phase>,
     streams: AtomicUsize,
-    histories: Mutex<HistoryIndex>,
+    histories: Mutex<Histories>,
 }
 
 impl App {
     /// The state of a new server.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(mut parts: Parts) -> Self {
+        let histories = std::mem::take(&mut parts.histories);
         Self {
             inner: Arc::new(Inner {
                 parts,
@@ -72,7 +72,7 @@ impl App {
                 attempts: Mutex::default(),
                 phase: watch::Sender::new(Phase::Serving),
                 streams: AtomicUsize::new(0),
-                histories: Mutex::new(HistoryIndex::new(MOST_HISTORIES)),
+                histories: Mutex::new(histories),
             }),
         }
     }
@@ -137,7 +137,7 @@ impl App {
     }
 
     /// The sessions that clients of the OpenAI-compatible front come back to.
-    pub(crate) fn histories(&self) -> MutexGuard<'_, HistoryIndex> {
+    pub(crate) fn histories(&self) -> MutexGuard<'_, Histories> {
         self.inner.histories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -172,4 +172,17 @@ mod tests {
         passed.extend(flags(&options, &new, None));
         assert_eq!(passed, FLAGS.iter().map(|flag| (*flag).to_owned()).collect());
     }
+
+    #[test]
+    fn continues_the_last_session_of_the_folder_only_when_asked() {
+        let is_continued =
+            |options: &SessionOptions, spawn: &Spawn| flags(options, spawn, None).contains("--continue");
+        let new = Spawn { resume: None, fork: false, afresh: false };
+        let resumed = Spawn { resume: Some(SessionId::new("h")), fork: false, afresh: false };
+        let mut options = SessionOptions::default();
+        assert!(!is_continued(&options, &new) && !is_continued(&options, &resumed));
+        options.conversation = Conversation::Continue;
+        // A session that is known by its id is named.
+        assert!(is_continued(&options, &new) && !is_continued(&options, &resumed));
+    }
 }

@@ -28,6 +28,7 @@
 //! # Ok::<(), weir_store::StoreError>(())
 //! ```
 
+mod checkpoint;
 mod conversation;
 mod cursor;
 mod error;
@@ -41,6 +42,7 @@ mod store;
 mod tail;
 mod terms;
 
+pub use checkpoint::{Checkpoint, CheckpointQuery};
 pub use conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation, Parent};
 pub use cursor::{Cursor, Resume};
 pub use error::StoreError;

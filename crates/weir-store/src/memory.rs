@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event, NewEvent, Placed};
@@ -33,6 +34,7 @@ struct State {
 struct Log {
     facts: Conversation,
     events: Vec<(Event, Option<String>)>,
+    checkpoints: Vec<Checkpoint>,
 }
 
 impl Default for MemoryStore {
@@ -84,7 +86,10 @@ impl State {
         }
         self.check_key(&facts)?;
         facts.revision = self.next_revision();
-        self.conversations.insert(facts.id.clone(), Log { facts: facts.clone(), events: Vec::new() });
+        self.conversations.insert(
+            facts.id.clone(),
+            Log { facts: facts.clone(), events: Vec::new(), checkpoints: Vec::new() },
+        );
         Ok(facts)
     }
 
@@ -297,6 +302,23 @@ impl Store for MemoryStore {
             .log(&conversation)
             .map(|log| log.events.iter().find(|(event, _)| event.seq == seq).map(|(event, _)| event.clone()));
         Reply::ready(found)
+    }
+
+    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
+        let mut state = self.lock();
+        let Some(log) = state.conversations.get_mut(&conversation) else {
+            return Reply::ready(Err(StoreError::NotFound(conversation)));
+        };
+        log.checkpoints.retain(|kept| kept.version == checkpoint.version && kept.seq != checkpoint.seq);
+        log.checkpoints.push(checkpoint);
+        Reply::ready(Ok(()))
+    }
+
+    fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
+        let state = self.lock();
+        let kept = state.conversations.get(&query.conversation).map(|log| log.checkpoints.as_slice());
+        let fitting = kept.unwrap_or_default().iter().filter(|kept| query.takes(kept));
+        Reply::ready(Ok(fitting.max_by_key(|kept| kept.seq).cloned()))
     }
 
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {

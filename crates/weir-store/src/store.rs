@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::event::{Append, Appended, Event};
 use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
@@ -40,6 +41,12 @@ pub trait Store: Debug + Send + Sync {
 
     /// Reads one event.
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>>;
+
+    /// Keeps what a reader has made of a log. It changes nothing about the conversation.
+    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()>;
+
+    /// The newest checkpoint that fits.
+    fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>>;
 
     /// Searches the text of events, the best first.
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>>;

@@ -106,11 +106,15 @@ impl Worker {
                 }
             }
             Command::Answer { request, answer, by } => {
-                if let Ok(session) = self.session(conversation).await
-                    && let Err(error) = engine.answer(&session, &request, answer, &by).await
-                {
-                    self.report(key, Report::TooLate { how: error.message });
-                }
+                let answered = match self.session(conversation).await {
+                    Ok(session) => engine.answer(&session, &request, answer, &by).await,
+                    Err(error) => Err(error),
+                };
+                let report = match answered {
+                    Ok(()) => Report::Taken { request },
+                    Err(error) => Report::TooLate { request, how: error.message },
+                };
+                self.report(key, report);
             }
             Command::SetModel { model } => {
                 if let Ok(session) = self.session(conversation).await {
@@ -128,9 +132,17 @@ impl Worker {
     }
 
     async fn send(&mut self, conversation: &ConversationSettings, prompt: Prompt) -> Result<(), EngineError> {
-        let session = self.follow(conversation).await?;
+        let mut session = self.follow(conversation).await?;
         let client_id = prompt.client_id.clone();
-        let message = self.parts.engine.send(&session, prompt).await?;
+        let sent = self.parts.engine.send(&session, prompt.clone()).await;
+        let message = match sent {
+            Err(error) if !error.passing => {
+                // Somebody may have archived or deleted the session on the page. Then the key names another one.
+                session = self.follow_anew(conversation, session, error).await?;
+                self.parts.engine.send(&session, prompt).await?
+            }
+            sent => sent?,
+        };
         let (engine, tell) = (Arc::clone(&self.parts.engine), self.parts.tell.clone());
         let (scope, conversation) = (self.scope.clone(), conversation.key.clone());
         self.waits.spawn(async move {
@@ -141,6 +153,20 @@ impl Worker {
             let _ = tell.send(Event::Reported { scope, conversation, report });
         });
         Ok(())
+    }
+
+    /// Looks the session of a conversation up again; the error where it is still the same one.
+    async fn follow_anew(
+        &mut self,
+        conversation: &ConversationSettings,
+        session: String,
+        error: EngineError,
+    ) -> Result<String, EngineError> {
+        if let Some(follow) = self.follows.remove(&conversation.key) {
+            follow.task.abort();
+        }
+        let found = self.follow(conversation).await?;
+        if found == session { Err(error) } else { Ok(found) }
     }
 
     /// Makes sure that a conversation is followed, and gives the engine's name for it.

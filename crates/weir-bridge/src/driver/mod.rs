@@ -2,6 +2,7 @@
 //!
 //! It decides nothing.
 
+mod batch;
 mod conversations;
 mod engine;
 
@@ -13,9 +14,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
+pub use batch::Batch;
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
-use crate::channel::{Capabilities, Channel, ChannelName, Delivery, Health, Incoming, Inlet};
+use crate::channel::{Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet};
 use crate::error::BridgeError;
 use crate::machine::{Action, Bridge, Event, Settings};
 use crate::store::BridgeStore;
@@ -23,6 +25,8 @@ use conversations::Conversations;
 
 /// Most deliveries that wait for the machine; a channel with more to deliver waits.
 const MOST_DELIVERIES: usize = 64;
+/// Most steps that wait for one write to the disk. More would let the first of them wait for the last.
+const MOST_STEPS: usize = 256;
 /// Files that came with messages are kept for so long.
 const KEEP_FILES: i64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -33,7 +37,7 @@ pub struct Driver {
     first: Vec<Action>,
     store: Arc<BridgeStore>,
     channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
-    health: BTreeMap<ChannelName, Arc<Health>>,
+    health: HealthOfAll,
     conversations: Conversations,
     events: mpsc::UnboundedReceiver<Event>,
     tell: mpsc::UnboundedSender<Event>,
@@ -69,7 +73,7 @@ impl Driver {
         store.forget_blobs(crate::now() - KEEP_FILES)?;
         let (tell, events) = mpsc::unbounded_channel();
         let conversations = Conversations::new(engine, Arc::clone(&store), tell.clone());
-        let health = channels.keys().map(|name| (name.clone(), Arc::default())).collect();
+        let health = HealthOfAll::new(channels.keys());
         Ok(Self {
             bridge,
             first,
@@ -91,7 +95,7 @@ impl Driver {
     }
 
     /// How each channel is doing.
-    pub fn health(&self) -> BTreeMap<ChannelName, Arc<Health>> {
+    pub fn health(&self) -> HealthOfAll {
         self.health.clone()
     }
 
@@ -104,7 +108,7 @@ impl Driver {
                 channel: name.clone(),
                 store: Arc::clone(&self.store),
                 deliveries: deliver.clone(),
-                health: self.health.get(name).cloned().unwrap_or_default(),
+                health: self.health.of(name),
                 notes: self.notes.clone(),
             };
             tasks.spawn(Arc::clone(channel).run(inlet));
@@ -117,13 +121,31 @@ impl Driver {
             let quiet = self.bridge.is_quiet() && self.events.is_empty() && deliveries.is_empty();
             self.quiet.send_replace(quiet);
             let wake = self.until_deadline();
+            let mut batch = Batch::default();
             tokio::select! {
                 () = &mut stop => return Ok(()),
-                Some(event) = self.events.recv() => self.event(event).await?,
-                Some(delivery) = deliveries.recv() => self.delivered(delivery).await?,
-                () = wake => self.event(Event::Tick).await?,
+                Some(event) = self.events.recv() => batch.add(self.event(event)),
+                Some(delivery) = deliveries.recv() => batch.add(self.delivered(delivery)),
+                () = wake => batch.add(self.event(Event::Tick)),
                 Some(ended) = tasks.join_next() => channel_ended(ended)?,
             }
+            self.add_what_else_happened(&mut batch, &mut deliveries);
+            self.act(batch.into_actions()).await?;
+        }
+    }
+
+    /// What came while the last write was done shares the next one: a hundred chats wait for one write, and not for
+    /// a hundred.
+    fn add_what_else_happened(&mut self, batch: &mut Batch, deliveries: &mut mpsc::Receiver<Delivery>) {
+        while batch.steps() < MOST_STEPS {
+            let actions = if let Ok(event) = self.events.try_recv() {
+                self.event(event)
+            } else if let Ok(delivery) = deliveries.try_recv() {
+                self.delivered(delivery)
+            } else {
+                return;
+            };
+            batch.add(actions);
         }
     }
 
@@ -137,17 +159,16 @@ impl Driver {
         }
     }
 
-    async fn delivered(&mut self, delivery: Delivery) -> Result<(), BridgeError> {
+    fn delivered(&mut self, delivery: Delivery) -> Vec<Action> {
         // Before whoever delivered it hears that it is kept.
         self.quiet.send_replace(false);
         let Incoming { place, key, .. } = &delivery.incoming;
         self.waiting.entry((place.channel.clone(), key.clone())).or_default().push(delivery.kept);
-        self.event(Event::Incoming(delivery.incoming)).await
+        self.event(Event::Incoming(delivery.incoming))
     }
 
-    async fn event(&mut self, event: Event) -> Result<(), BridgeError> {
-        let actions = self.bridge.handle(event, crate::now());
-        self.act(actions).await
+    fn event(&mut self, event: Event) -> Vec<Action> {
+        self.bridge.handle(event, crate::now())
     }
 
     async fn act(&mut self, actions: Vec<Action>) -> Result<(), BridgeError> {

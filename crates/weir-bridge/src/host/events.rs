@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use serde_json::Value;
 use weir_transcript::{RequestKind, RequestState, TurnCause};
+use weir_wire::MessageId;
 
 use crate::engine::{Ask, AskKind, Question, Report};
 
@@ -14,6 +15,8 @@ use crate::engine::{Ask, AskKind, Question, Report};
 pub(super) struct Listener {
     /// Turns that nobody asked for.
     unasked: HashSet<u64>,
+    /// Turns of messages that did not come from a chat: somebody talks to the session on the page.
+    others: HashSet<u64>,
     /// Requests that the chat was told of, with the rules that would let them pass from now on.
     asked: Suggestions,
 }
@@ -57,7 +60,24 @@ struct Request {
 impl Listener {
     /// A listener that keeps the rules of open requests here.
     pub(super) fn new(asked: Suggestions) -> Self {
-        Self { unasked: HashSet::new(), asked }
+        Self { unasked: HashSet::new(), others: HashSet::new(), asked }
+    }
+
+    /// The turn that an event begins, with its messages; nothing where it begins none, or one that nobody asked for.
+    pub(super) fn begins(event: &str, data: &[u8]) -> Option<(u64, Vec<MessageId>)> {
+        #[derive(Deserialize)]
+        struct Start {
+            turn_id: u64,
+            cause: TurnCause,
+            messages: Vec<MessageId>,
+        }
+        let start: Start = serde_json::from_slice(data).ok().filter(|_| event == "agent-message-start")?;
+        (start.cause == TurnCause::Message).then_some((start.turn_id, start.messages))
+    }
+
+    /// What is said in this turn is not for the chat. Its requests are.
+    pub(super) fn leave_out(&mut self, turn: u64) {
+        self.others.insert(turn);
     }
 
     fn asked(&self) -> MutexGuard<'_, HashMap<String, Vec<Value>>> {
@@ -83,10 +103,11 @@ impl Listener {
             let text = envelope.rest.get("text").and_then(Value::as_str).unwrap_or_default().trim();
             if let Some(turn) = envelope.turn_id {
                 self.unasked.remove(&turn);
+                self.others.remove(&turn);
             }
             return (is_unasked && !text.is_empty()).then(|| Report::Unasked { text: text.to_owned() });
         }
-        if is_unasked {
+        if is_unasked || envelope.turn_id.is_some_and(|turn| self.others.contains(&turn)) {
             return None;
         }
         match event {

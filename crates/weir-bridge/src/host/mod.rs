@@ -16,7 +16,7 @@ use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RawJson, RequestId
 
 use crate::channel::Doing;
 use crate::driver::{Engine, EngineError, Prompt};
-use crate::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, Report};
+use crate::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, PROMPT_PREFIX, Report};
 use events::{Listener, Suggestions};
 
 /// Conversations of a host.
@@ -30,6 +30,16 @@ impl HostEngine {
     /// An engine on this host.
     pub fn new(host: Host) -> Self {
         Self { host, suggestions: Suggestions::default() }
+    }
+
+    /// Whether a turn answers messages that came from elsewhere than a chat, such as the page.
+    async fn is_of_others(&self, id: &ConversationId, messages: &[MessageId]) -> bool {
+        let Ok(known) = self.host.messages(id, None).await else { return false };
+        let named = known.iter().filter(|message| messages.contains(&message.message_id));
+        let from_chat: Vec<bool> = named
+            .map(|message| message.client_id.as_ref().is_some_and(|name| name.starts_with(PROMPT_PREFIX)))
+            .collect();
+        !from_chat.is_empty() && !from_chat.contains(&true)
     }
 
     /// The rules that would let a request pass from now on, as the CLI suggested them.
@@ -112,8 +122,9 @@ impl Engine for HostEngine {
             let by = Actor::new(prompt.by);
             let accepted = self.host.send(&id, message, &by).await.map_err(|error| failed(&error))?;
             if accepted.duplicate && accepted.state == MessageState::Queued {
-                // It was held by a restart. That there is nothing to resume means that it is on its way.
-                let _ = self.host.resume(&id, &by).await;
+                // It was held by a restart. That there is nothing to release means that it is on its way. A turn that
+                // was cut off is not gone on with: its sender is told, and decides.
+                let _ = self.host.release(&id, &by).await;
             }
             Ok(accepted.message_id.to_string())
         })
@@ -151,6 +162,11 @@ impl Engine for HostEngine {
                         query.cursor = Some(seen.clone());
                     }
                     is_over = frame.event() == "bye" && !frame.data().windows(3).any(|word| word == b"lag");
+                    if let Some((turn, messages)) = Listener::begins(frame.event(), frame.data())
+                        && self.is_of_others(&id, &messages).await
+                    {
+                        listener.leave_out(turn);
+                    }
                     let heard = listener.hear(frame.event(), frame.data());
                     if heard.is_some_and(|report| reports.send(report).is_err()) {
                         return;
@@ -246,12 +262,15 @@ fn ending(finished: &Finished) -> Ending {
             _ => EndingOutcome::Failed(sentence(&failure.message)),
         },
     };
+    let was_cut_off = finished.error.as_ref().is_some_and(|failure| failure.kind == FailureKind::Restarted);
     Ending {
         turn: finished.turn.as_ref().map_or_else(
             || format!("none-{}", finished.message_id),
             |turn| format!("{}-{}", turn.id, turn.started_at.unwrap_or_default()),
         ),
         outcome,
+        // Where the turn failed by itself, the text is the reason.
+        said: if was_cut_off { finished.text.trim().to_owned() } else { String::new() },
         cost_usd: finished.cost_usd(),
         input_tokens: result.map(|result| result.usage.input_tokens),
         output_tokens: result.map(|result| result.usage.output_tokens),

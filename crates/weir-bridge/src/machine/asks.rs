@@ -3,6 +3,7 @@
 use crate::channel::{Button, Incoming, MessageRef, Sender};
 use crate::engine::{Answer, Ask, AskKind, Command};
 
+use super::cards::{Answering, Card};
 use super::records::{AskRecord, InboxRecord, Outcome, Role};
 use super::words::{self, Choice};
 use super::{Action, Bridge};
@@ -75,8 +76,36 @@ impl Bridge {
         self.add_card(&place, None, text(&record), Some(record));
     }
 
+    fn answering(&mut self, request: &str) -> Option<&mut Card> {
+        let is_it =
+            |card: &&mut Card| card.answering.as_ref().is_some_and(|answering| answering.request == request);
+        self.cards.values_mut().find(is_it)
+    }
+
+    /// Our answer was the first.
+    pub(super) fn answer_taken(&mut self, request: &str) {
+        if let Some(card) = self.answering(request) {
+            card.answering = None;
+            let id = card.record.id;
+            self.step_card(id);
+        }
+    }
+
+    /// Our answer was not the first: the card must not say that it was.
+    pub(super) fn too_late(&mut self, request: &str, how: &str) {
+        if let Some(card) = self.answering(request) {
+            let settled = card.answering.take().and_then(|answering| answering.settled);
+            let id = card.record.id;
+            self.close_card(id, &format!("Too late. {}", settled.as_deref().unwrap_or(how)));
+        }
+    }
+
     /// A request was settled elsewhere, or withdrawn.
     pub(super) fn settled_elsewhere(&mut self, request: &str, how: &str) {
+        if let Some(answering) = self.answering(request).and_then(|card| card.answering.as_mut()) {
+            answering.settled = Some(how.to_owned());
+            return;
+        }
         let card = self
             .cards
             .values()
@@ -199,7 +228,7 @@ impl Bridge {
             Answer::Deny { .. } | Answer::Choices(_) => "Denied",
         };
         let closing = format!("{verb} by {}: {tool}\n\n{details}", sender.name);
-        self.answer(ask, answer, &sender.name);
+        self.answer(id, ask, answer, &sender.name);
         self.close_card(id, &closing);
     }
 
@@ -235,12 +264,15 @@ impl Bridge {
             .collect();
         let closing = format!("{}\n\n_Answered by {}._", lines.join("\n\n"), sender.name);
         let answers = std::mem::take(&mut ask.answers);
-        self.answer(&ask, Answer::Choices(answers), &sender.name);
+        self.answer(id, &ask, Answer::Choices(answers), &sender.name);
         self.close_card(id, &closing);
     }
 
-    fn answer(&mut self, ask: &AskRecord, answer: Answer, by: &str) {
+    fn answer(&mut self, card: u64, ask: &AskRecord, answer: Answer, by: &str) {
         let Some(scope) = self.scopes.get(&ask.scope) else { return };
+        if let Some(card) = self.cards.get_mut(&card) {
+            card.answering = Some(Answering { request: ask.ask.request.clone(), settled: None });
+        }
         self.actions.push(Action::Command {
             scope: ask.scope.clone(),
             conversation: scope.conversation_named(ask.conversation.clone()),
@@ -258,7 +290,7 @@ impl Bridge {
             .filter(|(_, ask)| ask.deadline <= now)
             .collect();
         for (id, ask) in expired {
-            self.answer(&ask, Answer::Deny { message: words::TIMED_OUT.to_owned() }, "the bridge");
+            self.answer(id, &ask, Answer::Deny { message: words::TIMED_OUT.to_owned() }, "the bridge");
             self.close_card(id, words::TIMED_OUT);
         }
     }

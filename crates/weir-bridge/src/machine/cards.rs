@@ -19,11 +19,35 @@ pub(super) struct Card {
     pub(super) plain: bool,
     pub(super) failures: u32,
     pub(super) not_before: i64,
+    /// The engine was given our answer and has not said whether it was the first.
+    pub(super) answering: Option<Answering>,
+}
+
+/// An answer of ours on its way to the engine.
+#[derive(Debug)]
+pub(super) struct Answering {
+    pub(super) request: String,
+    /// How the engine says that the request was settled, where it has said so.
+    pub(super) settled: Option<String>,
 }
 
 impl Card {
     pub(super) fn new(record: CardRecord) -> Self {
-        Self { record, in_flight: false, shown: None, posted: None, plain: false, failures: 0, not_before: 0 }
+        Self {
+            record,
+            in_flight: false,
+            shown: None,
+            posted: None,
+            plain: false,
+            failures: 0,
+            not_before: 0,
+            answering: None,
+        }
+    }
+
+    /// Whether nothing can change it any more.
+    fn is_final(&self) -> bool {
+        self.record.ask.is_none() && self.answering.is_none()
     }
 }
 
@@ -136,7 +160,7 @@ impl Bridge {
         }
         let shown = fingerprint(&content);
         if card.shown == Some(shown) {
-            if card.record.ask.is_none() {
+            if card.is_final() {
                 self.drop_card(id);
             }
             return;
@@ -215,7 +239,7 @@ impl Bridge {
         }
         let refused_for_good =
             self.cards.get(&id).is_some_and(|card| card.plain && card.shown == Some(shown));
-        if refused_for_good && self.cards.get(&id).is_some_and(|card| card.record.ask.is_none()) {
+        if refused_for_good && self.cards.get(&id).is_some_and(Card::is_final) {
             self.drop_card(id);
             return;
         }

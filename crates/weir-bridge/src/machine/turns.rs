@@ -1,7 +1,7 @@
 //! Turns: which messages become a prompt, and what comes of it.
 
 use crate::channel::Operation;
-use crate::engine::{Command, Ending, EndingOutcome, Report};
+use crate::engine::{Command, Ending, EndingOutcome, PROMPT_PREFIX, Report};
 use crate::markup::split;
 
 use super::cards::backoff;
@@ -15,7 +15,7 @@ const MOST_REFUSALS: u32 = 12;
 
 /// The name of the prompt that begins with a message.
 pub(super) fn client_id(id: InboxId) -> String {
-    format!("bridge-{}", id.0)
+    format!("{PROMPT_PREFIX}{}", id.0)
 }
 
 impl Bridge {
@@ -36,7 +36,8 @@ impl Bridge {
             }
             Report::Asked(ask) => self.asked(key, conversation, ask),
             Report::Settled { request, how } => self.settled_elsewhere(&request, &how),
-            Report::TooLate { how } => self.tell_scope(key, &format!("Too late: {how}")),
+            Report::Taken { request } => self.answer_taken(&request),
+            Report::TooLate { request, how } => self.too_late(&request, &how),
             Report::Unasked { text } => self.tell_scope(key, &text),
             Report::Facts { number, facts } => self.described(number, facts.as_ref()),
             Report::Text { .. }
@@ -250,6 +251,8 @@ impl Bridge {
         let Some(reply) = &mut scope.reply else { return };
         let channel = self.channels.get(&reply.record.place.channel);
         let so_far = reply.so_far();
+        // After a restart only the engine knows what had been said.
+        let said = if so_far.is_empty() { ending.said.clone() } else { so_far.clone() };
         let after = |text: String, last: &str| {
             if text.is_empty() { last.to_owned() } else { format!("{text}\n\n{last}") }
         };
@@ -263,9 +266,9 @@ impl Bridge {
             }
             EndingOutcome::Answered(text) => (text, Outcome::Answered),
             EndingOutcome::Interrupted => {
-                (after(so_far, words::INTERRUPTED), Outcome::Failed { reason: "it was stopped".to_owned() })
+                (after(said, words::INTERRUPTED), Outcome::Failed { reason: "it was stopped".to_owned() })
             }
-            EndingOutcome::Failed(reason) => (after(so_far, &reason), Outcome::Failed { reason }),
+            EndingOutcome::Failed(reason) => (after(said, &reason), Outcome::Failed { reason }),
         };
         let mut file = None;
         if let Some(channel) = channel.filter(|channel| channel.files) {
@@ -321,6 +324,7 @@ impl Bridge {
         let ending = Ending {
             turn: format!("not-taken-{refused}"),
             outcome: EndingOutcome::Failed(reason),
+            said: String::new(),
             cost_usd: None,
             input_tokens: None,
             output_tokens: None,

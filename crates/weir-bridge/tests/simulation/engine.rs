@@ -1,7 +1,7 @@
 //! An engine that is not there: it keeps prompts by their names, runs one turn at a time in each conversation, and
 //! survives the bridge.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weir_bridge::engine::{Ask, AskKind, Command, Ending, EndingOutcome, Report};
 
@@ -28,6 +28,7 @@ pub(crate) struct Engine {
     ended: BTreeMap<String, Ending>,
     /// Every prompt with its text, in the order in which it was first given, by scope.
     pub(crate) prompts: Vec<(String, String, String)>,
+    answered_requests: BTreeSet<String>,
     turns: u64,
     /// What the bridge has not heard yet.
     pub(crate) reports: VecDeque<(String, String, Report)>,
@@ -48,8 +49,21 @@ impl Engine {
             Command::Describe { number } => {
                 self.report(scope, conversation, Report::Facts { number, facts: None });
             }
-            Command::Stop | Command::Answer { .. } | Command::SetModel { .. } => {}
+            Command::Answer { request, .. } => self.answer(scope, conversation, request),
+            Command::Stop | Command::SetModel { .. } => {}
         }
+    }
+
+    /// The first answer counts; one to a turn that is over comes too late.
+    fn answer(&mut self, scope: &str, conversation: &str, request: String) {
+        let running = self.conversations.get(conversation).and_then(|entry| entry.running.as_ref());
+        let is_open = running.is_some_and(|turn| format!("ask-{}", turn.number) == request);
+        let report = if is_open && self.answered_requests.insert(request.clone()) {
+            Report::Taken { request }
+        } else {
+            Report::TooLate { request, how: "It is no longer open.".into() }
+        };
+        self.report(scope, conversation, report);
     }
 
     fn report(&mut self, scope: &str, conversation: &str, report: Report) {
@@ -140,6 +154,7 @@ impl Engine {
         let ending = Ending {
             turn: turn.number.to_string(),
             outcome,
+            said: String::new(),
             cost_usd: Some(0.01),
             input_tokens: Some(1),
             output_tokens: Some(2),

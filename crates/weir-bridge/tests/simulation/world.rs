@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use weir_bridge::channel::{Incoming, IncomingBody, Operation, Place, Sender};
+use weir_bridge::driver::Batch;
 use weir_bridge::machine::{Action, Bridge, Event, Kept, Kind, QueueMode, Role, Settings};
 
 use crate::channel::{Screen, capabilities};
@@ -20,6 +21,8 @@ pub(crate) struct World {
     pub(crate) screen: Screen,
     pub(crate) engine: Engine,
     flights: VecDeque<(u64, Operation)>,
+    /// Steps that are kept together, as the driver does it.
+    batch: Batch,
     pub(crate) now: i64,
     /// What people wrote and the channel has to deliver until it is acknowledged.
     undelivered: Vec<Incoming>,
@@ -57,6 +60,7 @@ impl World {
             screen,
             engine: Engine::default(),
             flights: VecDeque::new(),
+            batch: Batch::default(),
             now: 1_000_000,
             undelivered: Vec::new(),
             written: Vec::new(),
@@ -149,11 +153,14 @@ impl World {
     }
 
     fn wait(&mut self) {
+        // The driver does not hold back what it was told: only what comes at once is kept together.
+        self.act_on_batch();
         let until = self.now + i64::try_from(self.random.below(1_500)).unwrap_or(0);
         while let Some(due) = self.bridge.next_deadline().filter(|due| *due <= until) {
             self.now = self.now.max(due);
             let before = self.bridge.next_deadline();
             self.event(Event::Tick);
+            self.act_on_batch();
             assert!(
                 self.bridge.next_deadline() != before || before > Some(self.now),
                 "a deadline that stays: {before:?}"
@@ -164,6 +171,14 @@ impl World {
 
     fn event(&mut self, event: Event) {
         let actions = self.bridge.handle(event, self.now);
+        self.batch.add(actions);
+        if !self.faults || self.batch.steps() >= 4 || self.random.chance(70) {
+            self.act_on_batch();
+        }
+    }
+
+    fn act_on_batch(&mut self) {
+        let actions = std::mem::take(&mut self.batch).into_actions();
         // A crash may come between any two actions; then the rest is never done.
         let done = if self.faults && self.random.chance(2) {
             usize::try_from(self.random.below(actions.len() as u64 + 1)).unwrap_or(0)
@@ -211,6 +226,7 @@ impl World {
 
     /// Bridge and engine are killed, and start again.
     fn crash(&mut self) {
+        self.batch = Batch::default();
         for (_, operation) in std::mem::take(&mut self.flights) {
             if self.random.chance(50) {
                 let _ = self.screen.apply(&operation);
@@ -233,6 +249,7 @@ impl World {
 
     /// The faults end, and everything goes on until nothing is left to do.
     pub(crate) fn drain(&mut self) {
+        self.act_on_batch();
         self.faults = false;
         for _ in 0..20_000 {
             let is_quiet = self.undelivered.is_empty()

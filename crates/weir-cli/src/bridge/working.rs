@@ -1,16 +1,13 @@
-//! The bridge at work, and what works of it.
+//! The bridge by itself: what works of it, and its work.
 
 use std::io::Write as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use weir_bridge::config::Config;
-use weir_bridge::driver::Driver;
-use weir_bridge::host::HostEngine;
-use weir_bridge::store::BridgeStore;
 
+use super::at_work::Prepared;
 use super::{channels, engine};
-use crate::exit::{Exit, UsageError, tell};
+use crate::exit::Exit;
 use crate::opts::BridgeConfigOpts;
 use crate::signals::Signals;
 
@@ -51,35 +48,23 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
 
 /// Carries messages until it is told to end.
 pub(super) async fn work(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
-    let config = Config::read(&opts.config)?;
-    let settings = config.settings()?;
-    if let Some(missing) = config.all_roots().iter().find(|folder| !folder.is_dir()) {
-        return Err(
-            UsageError(format!("the folder {} is not there: make it first", missing.display())).into()
-        );
-    }
-    let folder = engine::data_dir(&config)?;
-    let channels = channels::channels(&config)?;
-    let names: Vec<String> = channels.keys().map(ToString::to_string).collect();
-    let claude = opts.claude.or_else(|| config.claude.clone());
-    // The host's lock sees to it that there is one bridge in this folder, and so one poller.
-    let host = engine::open(&folder, claude, config.all_roots()).await?;
-    let store = Arc::new(BridgeStore::open(&folder.join("bridge.db"))?);
-    let (notes, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let driver = Driver::new(settings, channels, Arc::new(HostEngine::new(host.clone())), store, notes)?;
-    tell(&format!("weir bridge: at work on {}; Ctrl-C ends it", names.join(", ")));
-    let logging = tokio::spawn(async move {
-        while let Some(note) = heard.recv().await {
-            tell(&format!("weir bridge: {note}"));
-        }
-    });
+    let bridge = Prepared::read(&opts.config)?.lock()?;
+    let claude = opts.claude.or_else(|| bridge.config().claude.clone());
+    let host = engine::open(bridge.folder(), claude, bridge.config().all_roots()).await?;
     let mut signals = Signals::new();
-    let stop = async move {
-        signals.next().await;
+    let mut bridge = bridge.start(host.clone())?;
+    let broken = tokio::select! {
+        _ = signals.next() => None,
+        broken = bridge.broken() => Some(broken),
     };
-    let worked = driver.run(stop).await;
-    logging.abort();
-    host.shut_down(PATIENCE).await;
-    worked?;
+    // While turns end, their last words still get into the chats. A second signal ends them.
+    tokio::select! {
+        () = host.shut_down(PATIENCE) => {}
+        _ = signals.next() => host.shut_down(Duration::ZERO).await,
+    }
+    match broken {
+        Some(broken) => broken?,
+        None => bridge.end().await?,
+    }
     Ok(Exit::Success)
 }

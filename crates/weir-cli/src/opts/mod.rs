@@ -15,7 +15,7 @@ mod values;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use bridge::{
-    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeTryOpts, QueueOpt,
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeStatusOpts, BridgeTryOpts, QueueOpt,
 };
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;

@@ -61,6 +61,10 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "N", default_value_t = 6000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) requests_per_minute: u32,
 
+    /// Also carry messages of chats, as this configuration of `weir bridge` says; its workspaces become roots
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bridge: Option<PathBuf>,
+
     /// Parameters of OpenAI's clients to ignore although they cannot be honoured, as in temperature,max_tokens
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) openai_ignore: Vec<String>,
@@ -149,12 +153,17 @@ pub(crate) struct DataOpts {
 
 /// Shows all of it on a simulated CLI, in a folder of its own: no account, no cost
 ///
-/// Begins a session that shows a little of everything and prints the link to it. What was made is gone at the end.
+/// Begins a session that shows a little of everything, opens it in the browser or prints the link to it. What was made is
+/// gone at the end.
 #[derive(Debug, Args)]
 pub(crate) struct DemoOpts {
     /// Where to listen; port 0 for one that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
+
+    /// Do not open the page in a browser; only a desktop session has one that is opened
+    #[arg(long)]
+    pub(crate) no_open: bool,
 
     /// Run the tour without a person, print how it went, and end; so it is without a terminal
     #[arg(long, env = "DEMO_ONCE", value_parser = clap::builder::FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use weir_process::Lock;
 use weir_server::{Server, listening_is_remote};
 
+use crate::bridge::{Locked, Prepared};
 use crate::exit::{Exit, tell};
 use crate::folders;
 use crate::signals::Signals;
@@ -33,16 +34,30 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let data = &settings.engine.data_directory;
     folders::create_private(data).with_context(|| format!("cannot make {}", data.display()))?;
     let _lock = lock(data)?;
+    let bridge = settings.bridge.map(lock_bridge).transpose()?;
     let signals = stop_requests();
     let host = settings.engine.open().await?;
     let listens_to_all = listening_is_remote(settings.serve.listen);
-    let server = Server::start(host, settings.serve).await?;
+    let server = Server::start(host.clone(), settings.serve).await?;
     let address = data.join(ADDRESS_FILE);
     std::fs::write(&address, server.url()).with_context(|| format!("cannot write {}", address.display()))?;
     say_where(&server, listens_to_all);
+    // Its conversations are sessions of this host, so the page shows them too.
+    let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;
     server.run(signals).await;
+    if let Some(bridge) = bridge {
+        // Why it ended, if it did, has been told.
+        let _ = bridge.end().await;
+    }
     let _ = std::fs::remove_file(address);
     Ok(Exit::Success)
+}
+
+fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
+    if bridge.names_a_cli() {
+        tell("weir: `claude` in the bridge's configuration is not used; --claude of the server is");
+    }
+    bridge.lock()
 }
 
 /// One server for each data folder.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use weir_server::{Certificate, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry};
 
+use crate::bridge::Prepared;
 use crate::conversation::environment;
 use crate::engine::Engine;
 use crate::exit::UsageError;
@@ -16,12 +17,14 @@ pub(crate) struct Settings {
     pub(super) serve: ServeOptions,
     pub(super) telemetry: Telemetry,
     pub(super) print_openapi: bool,
+    pub(super) bridge: Option<Prepared>,
 }
 
 impl Settings {
     pub(crate) fn resolve(opts: ServeOpts) -> anyhow::Result<Self> {
         let data_directory = data_directory(opts.data)?;
-        let roots = roots(opts.root)?;
+        let bridge = opts.bridge.as_deref().map(Prepared::read).transpose()?;
+        let roots = roots(opts.root, bridge.as_ref().map(Prepared::roots).unwrap_or_default())?;
         let (environment, secrets) = environment(&opts.env, &[])?;
         let telemetry = telemetry(&opts.listen.log);
         let mut settings = ServerSettings {
@@ -60,7 +63,7 @@ impl Settings {
             idle: opts.idle,
             ask_timeout: opts.ask_timeout,
         };
-        Ok(Self { engine, serve, telemetry, print_openapi: opts.print_openapi })
+        Ok(Self { engine, serve, telemetry, print_openapi: opts.print_openapi, bridge })
     }
 }
 
@@ -91,13 +94,17 @@ fn limits(requests_per_minute: u32) -> RequestLimits {
 }
 
 /// Folders as they are when all links are followed, so that what lies below one is told apart from what seems to.
-fn roots(given: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
-    let given = if given.is_empty() { vec![std::env::current_dir()?] } else { given };
+fn roots(given: Vec<PathBuf>, more: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    let mut given = if given.is_empty() { vec![std::env::current_dir()?] } else { given };
+    given.extend(more);
     let resolve = |root: PathBuf| match root.canonicalize() {
         Ok(folder) if folder.is_dir() => Ok(folder),
         _ => Err(UsageError(format!("--root {}: there is no such folder", root.display())).into()),
     };
-    given.into_iter().map(resolve).collect()
+    let mut resolved = given.into_iter().map(resolve).collect::<anyhow::Result<Vec<PathBuf>>>()?;
+    let mut seen = std::collections::HashSet::new();
+    resolved.retain(|root| seen.insert(root.clone()));
+    Ok(resolved)
 }
 
 fn base_path(opts: &ListenOpts) -> String {

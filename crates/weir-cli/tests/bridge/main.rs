@@ -1,10 +1,20 @@
 //! `weir bridge` from outside, on the simulated CLI.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../weir-telegram/tests/telegram/double.rs"]
+#[expect(dead_code, reason = "the tests of the channel use more of it")]
+mod double;
+#[path = "../../../weir-telegram/tests/telegram/html.rs"]
+mod html;
+mod killed;
+mod serving;
+#[path = "../serve/support.rs"]
+#[expect(dead_code, reason = "the tests of the server use more of it")]
+mod support;
 
 use common::{Place, Running, eventually};
 use rustix::process::Signal;
@@ -72,7 +82,7 @@ fn one_bridge_works_in_a_folder_and_ends_when_it_is_told_to() {
         let done = place.weir(&["bridge", "run", "--config", &file]);
         (done.code == Some(1)).then_some(done)
     });
-    assert!(second.stderr.contains("another Weir works with this data"), "{second:?}");
+    assert!(second.stderr.contains("another bridge works with"), "{second:?}");
     running.signal(Signal::TERM);
     running.finish().expect(0);
     place.assert_clean();

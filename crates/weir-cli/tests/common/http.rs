@@ -115,7 +115,24 @@ impl Client {
         let authorization = format!("Bearer {}", self.token);
         let mut headers = vec![("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
         headers.extend(last.map(|last| ("Last-Event-ID", last)));
-        let mut connection = self.open("GET", path, &headers, b"");
+        self.stream("GET", path, &headers, b"")
+    }
+
+    /// Asks for something whose answer is a stream of events.
+    #[track_caller]
+    pub(crate) fn post_events(&self, path: &str, body: &Value) -> Events {
+        let authorization = format!("Bearer {}", self.token);
+        let headers = [
+            ("Host", self.address.as_str()),
+            ("Authorization", authorization.as_str()),
+            ("Content-Type", "application/json"),
+        ];
+        self.stream("POST", path, &headers, body.to_string().as_bytes())
+    }
+
+    #[track_caller]
+    fn stream(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Events {
+        let mut connection = self.open(method, path, headers, body);
         let (status, headers) = read_head(&mut connection);
         if status != 200 {
             let body = read_body(&mut connection, &headers);

@@ -5,6 +5,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod real;
+mod restart;
 #[path = "../serve/support.rs"]
 #[expect(dead_code, reason = "the tests of the server use more of it")]
 mod support;

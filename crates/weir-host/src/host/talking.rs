@@ -259,6 +259,23 @@ impl Host {
     /// # Errors
     /// If there is nothing to resume.
     pub async fn resume(&self, id: &ConversationId, by: &Actor) -> Result<ResumeReport, HostError> {
+        self.let_go_on(id, by, true).await
+    }
+
+    /// Sends the messages that a restart held back. A turn that was interrupted stays as it is.
+    ///
+    /// # Errors
+    /// If there is nothing to resume.
+    pub async fn release(&self, id: &ConversationId, by: &Actor) -> Result<ResumeReport, HostError> {
+        self.let_go_on(id, by, false).await
+    }
+
+    async fn let_go_on(
+        &self,
+        id: &ConversationId,
+        by: &Actor,
+        with_turn: bool,
+    ) -> Result<ResumeReport, HostError> {
         self.check_open()?;
         let room = self.room(id).await?;
         let (recording, report) = {
@@ -271,7 +288,7 @@ impl Host {
             let mut report =
                 ResumeReport { message_id: None, released: u32::try_from(held).unwrap_or(u32::MAX) };
             let mut items = vec![Item::Note(Note::Resumed { by: by.name.clone() })];
-            if turn {
+            if turn && with_turn {
                 let message_id = MessageId::new(Uuid::new_v4().to_string());
                 report.message_id = Some(message_id.clone());
                 items.push(Item::Message(Arc::new(StoredMessage {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::json;
 use weir_host::{Host, HostError, NewMessage, SessionStatus};
 use weir_store::{
-    Append, Appended, Conversation, ConversationId, ConversationPage, ConversationUpdate, Event, EventPage,
-    Hit, ListQuery, Lookup, NewConversation, ReadQuery, Reply, SearchQuery, Store, StoreError, Tail,
+    Append, Appended, Checkpoint, CheckpointQuery, Conversation, ConversationId, ConversationPage,
+    ConversationUpdate, Event, EventPage, Hit, ListQuery, Lookup, NewConversation, ReadQuery, Reply,
+    SearchQuery, Store, StoreError, Tail,
 };
 
 use crate::place::{Onlooker, Place, ask, me, says, script, send, soon, status, until};
@@ -62,6 +63,14 @@ impl Store for Filling {
 
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
         self.inner.event(conversation, seq)
+    }
+
+    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
+        self.full().unwrap_or_else(|| self.inner.save_checkpoint(conversation, checkpoint))
+    }
+
+    fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
+        self.inner.checkpoint(query)
     }
 
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {

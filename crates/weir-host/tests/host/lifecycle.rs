@@ -201,6 +201,99 @@ async fn what_waits_at_a_shutdown_is_held_for_the_next_start() {
     soon(host.shut_down(Duration::ZERO)).await;
 }
 
+/// Also while the process is being started: nothing of it may come to life after the end.
+#[tokio::test]
+async fn a_shutdown_at_any_instant_ends_everything() {
+    for instant in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256] {
+        let place = Place::new();
+        let host = place.host().await;
+        let id = place.session(&host).await;
+        let cut = send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+        tokio::time::sleep(Duration::from_millis(instant)).await;
+        soon(host.shut_down(Duration::from_millis(instant / 2))).await;
+        assert_eq!(place.living(), Vec::<u32>::new(), "{instant} ms after the message");
+        // Whoever still has a handle keeps neither the folder nor the session.
+        let again = place.host().await;
+        let sent = send(&again, &id, says("afterwards")).await;
+        let known = again.messages(&id, None).await.unwrap();
+        let first = known.iter().find(|message| message.message_id == cut.message_id).unwrap();
+        if !first.state.is_final() {
+            // It was never given to the CLI, so it goes first.
+            status(&again, &id, SessionStatus::Running).await;
+            soon(again.interrupt(&id, &me())).await.unwrap();
+        }
+        let finished = soon(again.finished(&id, &sent.message_id)).await.unwrap();
+        assert_eq!(finished.text, "afterwards", "{instant} ms after the message");
+        soon(again.shut_down(Duration::ZERO)).await;
+        assert_eq!(place.living(), Vec::<u32>::new());
+        drop(host);
+    }
+}
+
+#[tokio::test]
+async fn held_messages_can_be_released_without_the_turn_that_was_cut_off() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &id, SessionStatus::Running).await;
+    let waiting = send(&host, &id, says("afterwards")).await;
+    soon(host.shut_down(Duration::ZERO)).await;
+    let host = place.host().await;
+    let report = soon(host.release(&id, &me())).await.unwrap();
+    assert_eq!((report.released, report.message_id), (1, None));
+    assert_eq!(soon(host.finished(&id, &waiting.message_id)).await.unwrap().text, "afterwards");
+    assert_eq!(host.messages(&id, None).await.unwrap().len(), 2, "nothing else was said to the agent");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_new_message_lets_go_on_what_was_held_and_comes_after_it() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &id, SessionStatus::Running).await;
+    let held = send(&host, &id, says("held")).await;
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+    let host = place.host().await;
+    assert_eq!(host.info(&id).await.unwrap().status, SessionStatus::Interrupted);
+    let new = send(&host, &id, says("new")).await;
+    assert_eq!(soon(host.finished(&id, &new.message_id)).await.unwrap().text, "new");
+    let earlier = soon(host.finished(&id, &held.message_id)).await.unwrap();
+    assert_eq!(earlier.text, "held");
+    let turns = host.view(&id).await.unwrap().turns.clone();
+    let turn_of = |message| turns.iter().position(|turn| turn.messages.contains(message)).unwrap();
+    assert!(turn_of(&held.message_id) < turn_of(&new.message_id));
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_the_cli_does_not_keep_is_not_closed_for_others() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.pool.most = 1;
+    options.pool.idle = Some(Duration::from_millis(1));
+    let recipe = std::sync::Arc::clone(&options.recipe);
+    options.recipe = std::sync::Arc::new(move |settings| {
+        let mut session = recipe(settings);
+        session.persistence = false;
+        session
+    });
+    let host = Host::open(options).await.unwrap();
+    let (first, second) = (place.session(&host).await, place.session(&host).await);
+    ask(&host, &first, says("one")).await;
+    let name = host.info(&first).await.unwrap().cli_session_id;
+    let waiting = send(&host, &second, says("other")).await;
+    until("the other one waits", || host.metrics().waiting_for_process == 1).await;
+    ask(&host, &first, says("two")).await;
+    assert_eq!(host.info(&first).await.unwrap().cli_session_id, name, "it is the same conversation");
+    soon(host.stop(&first, &me())).await.unwrap();
+    assert_eq!(soon(host.finished(&second, &waiting.message_id)).await.unwrap().text, "other");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
 #[tokio::test]
 async fn a_second_host_on_the_same_folder_is_refused() {
     let place = Place::new();

@@ -1,11 +1,13 @@
 //! Reading what has happened: pages, the log, changes to files, exports, search.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{ConversationId, ExportFormat, Host, HostError, NewSession, SearchQuery};
+use weir_store::{Append, CheckpointQuery, NewEvent, Store};
 
-use crate::place::{Place, ask, id_of, me, says, script, soon};
+use crate::place::{Place, ask, id_of, me, says, script, soon, until};
 
 async fn exported(host: &Host, id: &ConversationId, format: ExportFormat) -> String {
     let mut export = soon(host.export(id, format)).await.unwrap();
@@ -45,6 +47,78 @@ async fn pages_of_the_transcript_are_the_whole_without_gaps() {
     }
     let page = soon(host.transcript(&id, Some(3), 100)).await.unwrap();
     assert_eq!((page.entries.len(), page.next_before), (2, None));
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+/// A log of recorded conversations, one after another, as long as wanted.
+async fn fill(store: &dyn Store, id: &ConversationId, events: usize) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/captures/2.1.325");
+    let mut lines = Vec::new();
+    for name in ["tools", "two-turns", "subagents-parallel", "write-overwrite-edit", "ask-user-question"] {
+        let recorded = std::fs::read(format!("{folder}/{name}.out.ndjson")).unwrap();
+        lines.extend(recorded.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
+    }
+    lines.retain(|line| !line.is_empty());
+    let all = lines.iter().cycle().take(events).enumerate();
+    let all: Vec<_> = all.map(|(at, line)| NewEvent::new(at as i64, "line", line.clone())).collect();
+    store.append(Append::new(id.clone(), all)).await.unwrap();
+}
+
+#[tokio::test]
+async fn pages_that_begin_at_a_checkpoint_are_those_of_the_whole_log() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.keep_entries = 20;
+    options.checkpoint_every = u64::MAX;
+    let store = Arc::clone(&options.store);
+    let whole = Host::open(options.clone()).await.unwrap();
+    let id = place.session(&whole).await;
+    fill(&*store, &id, 1500).await;
+    let newest = soon(whole.transcript(&id, None, 1)).await.unwrap().entries[0].id.0;
+    let mut pages = Vec::new();
+    for (before, limit) in (1..newest + 40).step_by(37).zip([1, 7, 30, 64].into_iter().cycle()) {
+        pages.push((before, limit, soon(whole.transcript(&id, Some(before), limit)).await.unwrap()));
+    }
+    let view = soon(whole.view(&id)).await.unwrap();
+    let newest_page = soon(whole.transcript(&id, None, 90)).await.unwrap();
+    let exports = [ExportFormat::Html, ExportFormat::Markdown];
+    let exports = [exported(&whole, &id, exports[0]).await, exported(&whole, &id, exports[1]).await];
+    soon(whole.shut_down(Duration::ZERO)).await;
+
+    options.checkpoint_every = 50;
+    let host = Host::open(options).await.unwrap();
+    // The first time all of it is read, the second time only what comes after the last checkpoint.
+    for _ in 0..2 {
+        assert_eq!(*soon(host.view(&id)).await.unwrap(), *view);
+        assert_eq!(soon(host.transcript(&id, None, 90)).await.unwrap(), newest_page);
+        for (before, limit, page) in &pages {
+            assert_eq!(soon(host.transcript(&id, Some(*before), *limit)).await.unwrap(), *page, "{before}");
+        }
+    }
+    let kept = CheckpointQuery::newest(id.clone(), format!("{}/1/20", env!("CARGO_PKG_VERSION")));
+    assert!(store.checkpoint(kept).await.unwrap().is_some_and(|kept| kept.seq >= 1450));
+    assert_eq!(exported(&host, &id, ExportFormat::Html).await, exports[0]);
+    assert_eq!(exported(&host, &id, ExportFormat::Markdown).await, exports[1]);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_session_at_work_keeps_checkpoints() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.checkpoint_every = 4;
+    let store = Arc::clone(&options.store);
+    let host = Host::open(options).await.unwrap();
+    let id = place.session(&host).await;
+    let version = format!("{}/1/{}", env!("CARGO_PKG_VERSION"), host.options().keep_entries);
+    for number in 0..4 {
+        ask(&host, &id, says(&format!("answer {number}"))).await;
+    }
+    until("there is a checkpoint", || {
+        let kept = store.checkpoint(CheckpointQuery::newest(id.clone(), version.clone())).wait();
+        kept.unwrap().is_some()
+    })
+    .await;
     soon(host.shut_down(Duration::ZERO)).await;
 }
 

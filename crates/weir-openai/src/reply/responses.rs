@@ -1,10 +1,10 @@
 //! Responses, in their basic form: one message with one text.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Usage, event};
 use crate::OpenAiError;
-use crate::request::Request;
+use crate::request::{Request, Role};
 
 /// A response while it is written.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub struct ResponsesReply {
     model: String,
     created: i64,
     previous: Option<String>,
+    instructions: Option<String>,
+    metadata: Map<String, Value>,
     text: String,
     sequence: u64,
 }
@@ -26,6 +28,12 @@ impl ResponsesReply {
             model: request.model.clone(),
             created,
             previous: request.previous.clone(),
+            instructions: request
+                .turns
+                .first()
+                .filter(|turn| turn.role == Role::System)
+                .map(|turn| turn.text.clone()),
+            metadata: request.metadata.clone(),
             text: String::new(),
             sequence: 0,
         }
@@ -52,8 +60,8 @@ impl ResponsesReply {
             "status": status,
             "error": error,
             "incomplete_details": null,
-            "instructions": null,
-            "metadata": {},
+            "instructions": self.instructions,
+            "metadata": self.metadata,
             "model": self.model,
             "output": output,
             "parallel_tool_calls": false,

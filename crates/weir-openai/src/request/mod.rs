@@ -74,6 +74,8 @@ pub struct Request {
     pub include_usage: bool,
     /// The response that this one continues, by its id.
     pub previous: Option<String>,
+    /// What the client wants to find in the response again.
+    pub metadata: Map<String, Value>,
 }
 
 /// Reads the body of a request.
@@ -105,22 +107,47 @@ pub fn read(endpoint: Endpoint, body: &[u8], leniency: &Leniency) -> Result<Requ
         let name = if endpoint == Endpoint::Chat { "messages" } else { "input" };
         return Err(OpenAiError::invalid(name, format!("The last of '{name}' must be of the user.")));
     }
-    let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
-    let options = body.get("stream_options");
+    let options = object("stream_options", body.get("stream_options"))?;
     Ok(Request {
         endpoint,
         model,
         turns,
-        stream: is_true(body.get("stream")),
-        include_usage: is_true(options.and_then(|options| options.get("include_usage"))),
-        previous: body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned),
+        stream: yes_or_no("stream", body.get("stream"))?,
+        include_usage: yes_or_no("stream_options.include_usage", options.get("include_usage"))?,
+        previous: text("previous_response_id", body.get("previous_response_id"))?,
+        metadata: object("metadata", body.get("metadata"))?,
     })
+}
+
+/// A value that must be true or false, and is false where there is none.
+fn yes_or_no(name: &str, value: Option<&Value>) -> Result<bool, OpenAiError> {
+    match value {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(value)) => Ok(*value),
+        Some(_) => Err(OpenAiError::invalid(name, format!("'{name}' must be true or false."))),
+    }
+}
+
+fn text(name: &str, value: Option<&Value>) -> Result<Option<String>, OpenAiError> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(OpenAiError::invalid(name, format!("'{name}' must be a text."))),
+    }
+}
+
+fn object(name: &str, value: Option<&Value>) -> Result<Map<String, Value>, OpenAiError> {
+    match value {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(object)) => Ok(object.clone()),
+        Some(_) => Err(OpenAiError::invalid(name, format!("'{name}' must be an object."))),
+    }
 }
 
 fn responses_input(body: &Map<String, Value>) -> Result<Vec<Turn>, OpenAiError> {
     let mut turns = Vec::new();
-    if let Some(instructions) = body.get("instructions").and_then(Value::as_str) {
-        turns.push(Turn { role: Role::System, text: instructions.to_owned(), images: Vec::new() });
+    if let Some(instructions) = text("instructions", body.get("instructions"))? {
+        turns.push(Turn { role: Role::System, text: instructions, images: Vec::new() });
     }
     match body.get("input") {
         Some(Value::String(text)) => {
@@ -173,6 +200,10 @@ mod tests {
             (r#""max_tokens":5"#, "max_tokens"),
             (r#""response_format":{"type":"json_object"}"#, "response_format"),
             (r#""stop":["x"]"#, "stop"),
+            (r#""stream":"yes""#, "stream"),
+            (r#""stream_options":[]"#, "stream_options"),
+            (r#""metadata":7"#, "metadata"),
+            (r#""service_tier":"priority""#, "service_tier"),
             (r#""frobnicate":1"#, "frobnicate"),
         ] {
             let error = with(more).unwrap_err();
@@ -183,6 +214,7 @@ mod tests {
             r#""temperature":null"#,
             r#""response_format":{"type":"text"}"#,
             r#""top_p":1.0"#,
+            r#""service_tier":"auto""#,
         ] {
             assert!(with(more).is_ok(), "{more}");
         }

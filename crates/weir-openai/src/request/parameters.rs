@@ -24,6 +24,8 @@ enum Rule {
     Fine,
     /// Fine with this value, which is what happens anyway.
     Only(Value),
+    /// Fine with these values, which mean that the server decides.
+    AnyOf(&'static [&'static str]),
     /// It cannot be honoured.
     Never(&'static str),
 }
@@ -35,13 +37,13 @@ const LENGTH: &str = "the CLI has no limit for the length of an answer";
 fn rule(endpoint: Endpoint, name: &str) -> Rule {
     match name {
         "model" | "stream" | "stream_options" | "user" | "metadata" | "safety_identifier"
-        | "prompt_cache_key" | "service_tier" | "store" => Rule::Fine,
+        | "prompt_cache_key" | "store" => Rule::Fine,
+        "service_tier" => Rule::AnyOf(&["auto", "default"]),
         "messages" if endpoint == Endpoint::Chat => Rule::Fine,
-        "input" | "instructions" | "previous_response_id" | "include" | "truncation"
-            if endpoint == Endpoint::Responses =>
-        {
-            Rule::Fine
-        }
+        "input" | "instructions" | "previous_response_id" if endpoint == Endpoint::Responses => Rule::Fine,
+        "include" if endpoint == Endpoint::Responses => Rule::Only(serde_json::json!([])),
+        // The CLI sums up what no longer fits.
+        "truncation" if endpoint == Endpoint::Responses => Rule::AnyOf(&["auto"]),
         "n" => Rule::Only(Value::from(1)),
         "temperature" | "top_p" => Rule::Only(Value::from(1.0)),
         "presence_penalty" | "frequency_penalty" => Rule::Only(Value::from(0.0)),
@@ -75,7 +77,8 @@ pub(super) fn check(
         match rule(endpoint, name) {
             Rule::Fine => {}
             Rule::Only(usual) if same(value, &usual) => {}
-            Rule::Only(_) => {
+            Rule::AnyOf(usual) if value.as_str().is_some_and(|value| usual.contains(&value)) => {}
+            Rule::Only(_) | Rule::AnyOf(_) => {
                 let why = match name.as_str() {
                     "tools" | "functions" | "tool_choice" | "function_call" | "parallel_tool_calls" => TOOLS,
                     "temperature" | "top_p" | "presence_penalty" | "frequency_penalty" | "logprobs" => {
@@ -83,6 +86,9 @@ pub(super) fn check(
                     }
                     "n" => "there is one answer to a prompt",
                     "background" => "use a session of this server for that",
+                    "service_tier" => "there are no tiers here",
+                    "truncation" => "the CLI sums up what no longer fits",
+                    "include" => "there is nothing to add to the answer",
                     _ => "the agent answers in text",
                 };
                 return Err(OpenAiError::unsupported(name, why));

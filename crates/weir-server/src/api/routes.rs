@@ -151,9 +151,11 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         events::session, events::all,
         tokens::me, tokens::share, tokens::list, tokens::create, tokens::revoke, tokens::audit,
         health::healthz, health::readyz, health::metrics,
+        openai::models, openai::chat, openai::responses,
     ),
     components(schemas(
         Details,
+        openai::described::OpenAiProblem,
         weir_transcript::AgentEvent,
         types::EventFormat,
         types::ExportFormat,
@@ -176,6 +178,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         (name = "history", description = "What was said and done"),
         (name = "tokens", description = "Who may do what"),
         (name = "health", description = "How the server is"),
+        (name = "openai", description = "For programs that were made for OpenAI's API"),
     ),
 )]
 struct Document;

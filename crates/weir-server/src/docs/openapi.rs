@@ -26,6 +26,7 @@ pub fn openapi(base_path: &str) -> String {
         for operation in item.as_object_mut().into_iter().flat_map(Map::values_mut) {
             name(operation);
             plain_stream(operation);
+            openai_problems(operation);
             common_problems(operation);
         }
     }
@@ -60,6 +61,33 @@ fn name(operation: &mut Value) {
 fn plain_stream(operation: &mut Value) {
     if let Some(stream) = operation.pointer_mut("/responses/200/content/text~1event-stream") {
         *stream = json!({});
+    }
+}
+
+/// What can go wrong where OpenAI's clients ask. What is refused before the request is read is told as everywhere.
+fn openai_problems(operation: &mut Value) {
+    if text(operation, "/tags/0") != "openai" {
+        return;
+    }
+    let takes_work = operation.get("requestBody").is_some();
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    let mut add = |status: &str, description: &str| {
+        let schema = |name: &str| json!({"schema": {"$ref": format!("#/components/schemas/{name}")}});
+        let content =
+            json!({"application/json": schema("OpenAiProblem"), (problem::MEDIA_TYPE): schema("Problem")});
+        responses.insert(status.to_owned(), json!({"description": description, "content": content}));
+    };
+    add("401", "The token is missing or no good.");
+    add("403", "A page of another origin sent it, or the token may not do this.");
+    add("429", "Too many requests, all is busy, or a budget is spent.");
+    add("500", "A fault of the server.");
+    add("503", "The server is about to end.");
+    if takes_work {
+        add("400", "The request cannot be understood or honoured; `param` says where.");
+        add("404", "There is no such session or response.");
+        add("413", "The body is too large.");
+        add("502", "The agent could not answer.");
+        add("504", "The agent took too long.");
     }
 }
 

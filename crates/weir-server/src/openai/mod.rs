@@ -4,7 +4,9 @@
 //! request finds or begins a session, its answer is waited for or streamed, and a client that goes away ends the turn.
 
 mod conversation;
+pub(crate) mod described;
 mod errors;
+mod histories;
 mod progress;
 mod stream;
 
@@ -21,6 +23,8 @@ use crate::auth::{Principal, Role};
 use crate::guard::{authenticate, require};
 use crate::state::App;
 use conversation::Conversation;
+use described::{ChatCompletion, ChatRequest, ModelList, ResponseObject, ResponseRequest, ToolsOption};
+pub use histories::Histories;
 
 /// The routes, with errors in OpenAI's shape also where the guards refuse.
 pub(crate) fn routes(app: &App) -> Router<App> {
@@ -35,12 +39,27 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .layer(middleware::map_response(errors::in_openai_shape))
 }
 
-async fn models(State(app): State<App>) -> Response {
+/// The models that the server offers; `default` is the CLI's own choice.
+#[utoipa::path(get, path = "/v1/models", tag = "openai",
+    responses((status = 200, description = "The models.", body = ModelList)))]
+pub(crate) async fn models(State(app): State<App>) -> Response {
     let names = app.settings().models.iter().map(String::as_str);
     json(StatusCode::OK, &weir_openai::models(names, 0))
 }
 
-async fn chat(
+/// Answers as OpenAI's chat completions do. Behind it is the agent, with its own tools, in a session that the page
+/// shows too. What cannot be honoured is refused with its name in `param`.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai",
+    params(
+        ("X-Weir-Session" = Option<String>, Header, description = "This session, whatever the history says."),
+        ("X-Weir-Cwd" = Option<String>, Header, description = "The folder of a new session, below a root."),
+        ("X-Weir-Tools" = Option<ToolsOption>, Header, description = "Whether a stream tells of tools as reasoning."),
+    ),
+    request_body = ChatRequest,
+    responses((status = 200, description = "The answer, whole or as events.", content(
+        (ChatCompletion = "application/json"), (String = "text/event-stream"),
+    ))))]
+pub(crate) async fn chat(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
     headers: HeaderMap,
@@ -49,7 +68,18 @@ async fn chat(
     answer(Endpoint::Chat, app, who, headers, body).await
 }
 
-async fn responses(
+/// Answers as OpenAI's responses do, in their basic form: texts and pictures in, one text out.
+#[utoipa::path(post, path = "/v1/responses", tag = "openai",
+    params(
+        ("X-Weir-Session" = Option<String>, Header, description = "This session, whatever the history says."),
+        ("X-Weir-Cwd" = Option<String>, Header, description = "The folder of a new session, below a root."),
+        ("X-Weir-Tools" = Option<ToolsOption>, Header, description = "Whether a stream tells of tools as reasoning."),
+    ),
+    request_body = ResponseRequest,
+    responses((status = 200, description = "The response, whole or as events.", content(
+        (ResponseObject = "application/json"), (String = "text/event-stream"),
+    ))))]
+pub(crate) async fn responses(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
     headers: HeaderMap,

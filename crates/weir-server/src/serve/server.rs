@@ -17,6 +17,7 @@ use crate::audit::Audit;
 use crate::auth::{NewToken, Role, Secret, TokenFileError, Tokens};
 use crate::clock;
 use crate::guard::Places;
+use crate::openai::Histories;
 use crate::settings::ServerSettings;
 use crate::state::{App, Parts, Phase};
 
@@ -124,8 +125,11 @@ impl Server {
         let audit_file = options.data_directory.join("audit.ndjson");
         let audit = Audit::open(audit_file.clone())
             .map_err(|source| ServeError::File { path: audit_file, source })?;
+        let histories_file = options.data_directory.join("openai-histories.ndjson");
+        let histories = Histories::open(histories_file.clone())
+            .map_err(|source| ServeError::File { path: histories_file, source })?;
         let settings = options.settings.clone();
-        let app = App::new(Parts { host, tokens, audit, places, settings, tls });
+        let app = App::new(Parts { host, tokens, audit, places, settings, tls, histories });
         let seen_as = options.public.first().map(ToString::to_string).unwrap_or_else(|| own.clone());
         let first = first_token(app.tokens())?;
         let first_link = first.map(|secret| link(&seen_as, &secret, None));

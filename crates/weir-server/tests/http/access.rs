@@ -6,7 +6,7 @@ use weir_server::{NewToken, Rate, Role, openapi};
 use crate::support::Place;
 
 /// All operations, with the least role that they take; none for those that are open.
-const OPERATIONS: [(&str, &str, Option<Role>); 32] = [
+const OPERATIONS: [(&str, &str, Option<Role>); 35] = [
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
     ("GET", "/metrics", Some(Role::Admin)),
@@ -39,7 +39,15 @@ const OPERATIONS: [(&str, &str, Option<Role>); 32] = [
     ("GET", "/v1/sessions/{id}/tools/{tool_use_id}/output", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/events", Some(Role::Viewer)),
     ("POST", "/v1/sessions/{id}/share", Some(Role::Driver)),
+    ("GET", "/v1/models", Some(Role::Driver)),
+    ("POST", "/v1/chat/completions", Some(Role::Driver)),
+    ("POST", "/v1/responses", Some(Role::Driver)),
 ];
+
+/// Whether errors under this path have OpenAI's shape.
+fn is_openai(path: &str) -> bool {
+    matches!(path, "/v1/models" | "/v1/chat/completions" | "/v1/responses")
+}
 
 /// A path with something in place of its variables.
 fn filled(path: &str) -> String {
@@ -75,8 +83,13 @@ async fn nothing_is_done_without_a_token() {
         let path = filled(path);
         let answer =
             place.send(crate::support::request(method, &path).body(axum::body::Body::empty()).unwrap()).await;
-        assert_eq!(answer.problem(401), "no_token", "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), "Bearer");
+        if is_openai(&path) {
+            assert_eq!(answer.status.as_u16(), 401, "{method} {path}");
+            assert_eq!(answer.json()["error"]["code"], "invalid_api_key", "{method} {path}");
+            continue;
+        }
+        assert_eq!(answer.problem(401), "no_token", "{method} {path}");
         let answer = place.ask_with("weir_wrong", method, &path, None).await;
         assert_eq!(answer.problem(401), "wrong_token", "{method} {path}");
     }
@@ -94,7 +107,10 @@ async fn roles_are_not_exceeded() {
                 continue;
             }
             let answer = place.ask(role, method, &path, None).await;
-            if role < needed {
+            if role < needed && is_openai(&path) {
+                assert_eq!(answer.status.as_u16(), 403, "{method} {path} as {role}");
+                assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
+            } else if role < needed {
                 assert_eq!(answer.problem(403), "role", "{method} {path} as {role}");
                 assert_eq!(answer.json()["needs"], needed.as_str());
             } else {

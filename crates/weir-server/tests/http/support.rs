@@ -11,7 +11,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 use weir_host::{Actor, Host, HostOptions, NewSession};
-use weir_server::{App, Audit, NewToken, Parts, Places, Role, Secret, ServerSettings, Tokens, app};
+use weir_server::{
+    App, Audit, Histories, NewToken, Parts, Places, Role, Secret, ServerSettings, Tokens, app,
+};
 use weir_session::SessionOptions;
 use weir_store::MemoryStore;
 
@@ -87,7 +89,15 @@ impl Place {
         };
         change(&mut settings);
         let places = Places::of_listener(HERE.parse().unwrap(), false);
-        let state = App::new(Parts { host, tokens, audit, places, settings, tls: false });
+        let state = App::new(Parts {
+            host,
+            tokens,
+            audit,
+            places,
+            settings,
+            tls: false,
+            histories: Histories::default(),
+        });
         Self { router: app(state.clone()), app: state, folder, secrets: secrets.into() }
     }
 

@@ -123,6 +123,23 @@ async fn a_process_is_replaced_after_so_many_turns() {
 }
 
 #[tokio::test]
+async fn a_process_that_has_grown_too_large_is_replaced() {
+    let place = Place::new();
+    for (most, processes) in [(1, 3), (u64::MAX, 1)] {
+        let pool = pool(|options| options.most_bytes = Some(most));
+        let a = pool.conversation("a", options(&place));
+        let mut ids = Vec::new();
+        for number in 0..3 {
+            ids.push(soon(a.ask(says(&number.to_string()))).await.unwrap().session_id);
+        }
+        assert_eq!(a.session().facts().await.unwrap().processes, processes);
+        ids.dedup();
+        assert_eq!(ids.len(), 1, "the conversation goes on");
+        soon(pool.shut_down(Duration::ZERO)).await;
+    }
+}
+
+#[tokio::test]
 async fn a_process_that_was_killed_is_replaced_by_the_next_message() {
     let place = Place::new();
     let pool = pool(|_| {});

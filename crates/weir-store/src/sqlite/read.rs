@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{self, CONVERSATION, find_conversation, place, seq_of, signed, unsigned};
 use super::write::Failure;
+use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId};
 use crate::error::StoreError;
 use crate::event::Event;
@@ -55,6 +56,36 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
     let more = conversations.len() > query.limit;
     conversations.truncate(query.limit);
     Ok(ConversationPage { conversations, more })
+}
+
+pub(super) fn checkpoint(
+    connection: &Connection,
+    query: &CheckpointQuery,
+) -> rusqlite::Result<Option<Checkpoint>> {
+    let most = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached(
+            "SELECT seq, version, mark, data FROM checkpoint \
+             WHERE conversation = (SELECT number FROM conversation WHERE id = ?1) AND version = ?2 \
+             AND seq <= ?3 AND mark <= ?4 ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row(
+            params![
+                query.conversation.as_str(),
+                query.version,
+                most(query.seq_at_most),
+                most(query.mark_at_most)
+            ],
+            |row| {
+                Ok(Checkpoint {
+                    seq: unsigned(row.get(0)?),
+                    version: row.get(1)?,
+                    mark: unsigned(row.get(2)?),
+                    data: row.get(3)?,
+                })
+            },
+        )
+        .optional()
 }
 
 fn contains_pattern(text: &str) -> String {

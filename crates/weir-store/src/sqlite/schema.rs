@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
 /// The steps from an empty file to the newest format. A step that was released is never edited.
-const MIGRATIONS: &[&str] = &[FIRST];
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS];
 
 /// The newest format that is known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -70,6 +70,18 @@ CREATE VIRTUAL TABLE search USING fts5 (text, tokenize = 'unicode61 remove_diacr
 
 -- Conversations that are deleted while parts of their logs are still there.
 CREATE TABLE trash (number INTEGER PRIMARY KEY) STRICT;
+";
+
+/// `data` stands last, so that looking through the others does not read it.
+const CHECKPOINTS: &str = "
+CREATE TABLE checkpoint (
+    conversation INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    mark INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (conversation, seq)
+) STRICT;
 ";
 
 /// Brings the file to the newest format. Two processes may come here at the same time.

@@ -10,6 +10,7 @@ use super::read;
 use super::readers::Readers;
 use super::write;
 use super::writer::{Queue, Writer};
+use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event};
@@ -131,6 +132,16 @@ impl Store for SqliteStore {
 
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
         self.ask(move |connection| read::event(connection, &conversation, seq))
+    }
+
+    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
+        let size = SMALL_WRITE + checkpoint.data.len();
+        self.queue
+            .send(size, move |connection| write::save_checkpoint(connection, &conversation, &checkpoint))
+    }
+
+    fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
+        self.ask(move |connection| Ok(read::checkpoint(connection, &query)?))
     }
 
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{find_conversation, place, signed, unsigned};
 use super::writer::Notice;
+use crate::checkpoint::Checkpoint;
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::error::StoreError;
 use crate::event::{Append, Appended, NewEvent, Placed};
@@ -132,6 +133,34 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Done<Appended>
     Ok((appended, Some(Notice { conversation: id.clone(), end: TailState::Newest(newest), revision })))
 }
 
+pub(super) fn save_checkpoint(
+    connection: &Connection,
+    id: &ConversationId,
+    checkpoint: &Checkpoint,
+) -> Done<()> {
+    let number: Option<i64> = connection
+        .prepare_cached("SELECT number FROM conversation WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(number) = number else { return Err(StoreError::NotFound(id.clone()).into()) };
+    connection
+        .prepare_cached("DELETE FROM checkpoint WHERE conversation = ?1 AND version <> ?2")?
+        .execute(params![number, checkpoint.version])?;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO checkpoint (conversation, seq, version, mark, data) \
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            number,
+            signed(checkpoint.seq),
+            checkpoint.version,
+            signed(checkpoint.mark),
+            checkpoint.data
+        ])?;
+    Ok(((), None))
+}
+
 /// The facts as they will be, if the append changes any, and whether a session of the CLI is new.
 fn updated_facts(connection: &Connection, append: &Append) -> Result<Option<(Conversation, bool)>, Failure> {
     if append.update.is_empty() {
@@ -251,6 +280,7 @@ pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqli
         .execute(range)?;
     if events == 0 && texts == 0 {
         connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM checkpoint WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM trash WHERE number = ?1")?.execute([number])?;
     }
     Ok(())

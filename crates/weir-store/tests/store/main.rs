@@ -1,6 +1,8 @@
 //! The stores from outside.
 
 #[cfg(test)]
+mod checkpoints;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crash;

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::clean::{escape, one_line, plain};
 use super::outline::Item;
-use super::parts::{Finder, ToolParts, totals};
+use super::parts::{Finder, ToolParts, Totals};
 use super::rich_text::to_html;
 use super::walk::{Passage, walk};
 use super::words;
@@ -15,10 +15,24 @@ const STYLE: &str = include_str!("style.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
-    let mut writer = Writer { output, view, finder: Finder::new(view) };
-    writer.head()?;
-    writer.conversation()?;
-    writer.foot()
+    head(view, output)?;
+    part(view, walk(view), output)?;
+    foot(view, &Totals::of(&view.files), output)
+}
+
+/// Everything before the conversation.
+pub(super) fn head(view: &View, output: &mut dyn Write) -> fmt::Result {
+    Writer::new(view, output).head()
+}
+
+/// A part of the conversation. The passages are of this view.
+pub(super) fn part<'v>(view: &'v View, passages: Vec<Passage<'v>>, output: &mut dyn Write) -> fmt::Result {
+    Writer::new(view, output).conversation(passages)
+}
+
+/// Everything after the conversation.
+pub(super) fn foot(view: &View, files: &Totals, output: &mut dyn Write) -> fmt::Result {
+    Writer::new(view, output).foot(files)
 }
 
 struct Writer<'w, 'v> {
@@ -27,7 +41,11 @@ struct Writer<'w, 'v> {
     finder: Finder<'v>,
 }
 
-impl<'v> Writer<'_, 'v> {
+impl<'w, 'v> Writer<'w, 'v> {
+    fn new(view: &'v View, output: &'w mut dyn Write) -> Self {
+        Self { output, view, finder: Finder::new(view) }
+    }
+
     fn head(&mut self) -> fmt::Result {
         let title = words::title(self.view);
         let title = escape(&title);
@@ -56,8 +74,8 @@ impl<'v> Writer<'_, 'v> {
         Ok(())
     }
 
-    fn conversation(&mut self) -> fmt::Result {
-        for passage in walk(self.view) {
+    fn conversation(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
+        for passage in passages {
             match passage {
                 Passage::BeginsByItself(begun) => {
                     writeln!(self.output, "<p class=\"notice\">Claude {}</p>", escape(&begun))?;
@@ -262,11 +280,11 @@ impl<'v> Writer<'_, 'v> {
         writeln!(self.output, "</pre>")
     }
 
-    fn foot(&mut self) -> fmt::Result {
+    fn foot(&mut self, files: &Totals) -> fmt::Result {
         writeln!(self.output, "</main>\n<footer>")?;
-        if !self.view.files.is_empty() {
+        if !files.rows().is_empty() {
             writeln!(self.output, "<h2>Files changed</h2>\n<ul class=\"files\">")?;
-            for (path, added, removed) in totals(&self.view.files) {
+            for (path, added, removed) in files.rows() {
                 let path = one_line(path);
                 writeln!(
                     self.output,

@@ -4,17 +4,32 @@ use std::fmt::{self, Write};
 
 use super::clean::{escape, fence, one_line, plain};
 use super::outline::Item;
-use super::parts::{Finder, ToolParts};
+use super::parts::{Finder, ToolParts, Totals};
 use super::rich_text::safe_markdown;
 use super::walk::{Passage, walk};
 use super::words;
 use crate::view::{BlockState, Entry, EntryBody, ToolCall, ToolDetail, UserEntry, UserSource, View};
 
 pub(super) fn write(view: &View, output: &mut dyn Write) -> fmt::Result {
-    let mut writer = Writer { output, view, finder: Finder::new(view) };
-    writer.head()?;
-    writer.conversation()?;
-    writer.files()?;
+    head(view, output)?;
+    part(view, walk(view), output)?;
+    foot(view, &Totals::of(&view.files), output)
+}
+
+/// Everything before the conversation.
+pub(super) fn head(view: &View, output: &mut dyn Write) -> fmt::Result {
+    Writer::new(view, output).head()
+}
+
+/// A part of the conversation. The passages are of this view.
+pub(super) fn part<'v>(view: &'v View, passages: Vec<Passage<'v>>, output: &mut dyn Write) -> fmt::Result {
+    Writer::new(view, output).conversation(passages)
+}
+
+/// Everything after the conversation.
+pub(super) fn foot(view: &View, files: &Totals, output: &mut dyn Write) -> fmt::Result {
+    let mut writer = Writer::new(view, output);
+    writer.files(files)?;
     writer.todos()?;
     writer.costs()
 }
@@ -25,7 +40,11 @@ struct Writer<'w, 'v> {
     finder: Finder<'v>,
 }
 
-impl<'v> Writer<'_, 'v> {
+impl<'w, 'v> Writer<'w, 'v> {
+    fn new(view: &'v View, output: &'w mut dyn Write) -> Self {
+        Self { output, view, finder: Finder::new(view) }
+    }
+
     fn head(&mut self) -> fmt::Result {
         writeln!(self.output, "# {}\n", literal(&words::title(self.view)))?;
         for (name, value) in words::facts(self.view) {
@@ -38,8 +57,8 @@ impl<'v> Writer<'_, 'v> {
         Ok(())
     }
 
-    fn conversation(&mut self) -> fmt::Result {
-        for passage in walk(self.view) {
+    fn conversation(&mut self, passages: Vec<Passage<'v>>) -> fmt::Result {
+        for passage in passages {
             match passage {
                 Passage::BeginsByItself(begun) => writeln!(self.output, "\n*Claude {}*", literal(&begun))?,
                 Passage::Item(item) => self.item(&item)?,
@@ -193,13 +212,12 @@ impl<'v> Writer<'_, 'v> {
         write!(self.output, "\n{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'))
     }
 
-    fn files(&mut self) -> fmt::Result {
-        let files = &self.view.files;
-        if files.is_empty() {
+    fn files(&mut self, files: &Totals) -> fmt::Result {
+        if files.rows().is_empty() {
             return Ok(());
         }
         writeln!(self.output, "\n## Files changed\n")?;
-        for (path, added, removed) in super::parts::totals(files) {
+        for (path, added, removed) in files.rows() {
             writeln!(self.output, "- {} +{added} −{removed}", code(&one_line(path)))?;
         }
         Ok(())

@@ -6,7 +6,7 @@
 //!
 //! - `outline` what stands inside what, `walk` in which order it is shown, `parts` what there is to show of a tool call,
 //!   `words` how states, times and amounts are said, `clean` what may stand in a text, `markdown` and `html` the two
-//!   forms.
+//!   forms, `stream` a conversation that is too long to be in memory.
 
 mod clean;
 mod html;
@@ -14,10 +14,13 @@ mod markdown;
 mod outline;
 mod parts;
 mod rich_text;
+mod stream;
 mod walk;
 mod words;
 
 use std::fmt;
+
+pub use stream::{ExportForm, Exporter};
 
 use crate::view::View;
 

@@ -121,18 +121,35 @@ fn output(output: &Output) -> String {
 }
 
 /// The files that were changed, each once, with the lines that were added and removed in all.
-pub(super) fn totals(files: &[FileChange]) -> Vec<(&str, u64, u64)> {
-    let mut totals: Vec<(&str, u64, u64)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for file in files {
-        let place = *places.entry(&file.path).or_insert_with(|| {
-            totals.push((&file.path, 0, 0));
-            totals.len() - 1
-        });
-        if let Some((_, added, removed)) = totals.get_mut(place) {
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    rows: Vec<(String, u64, u64)>,
+    places: HashMap<String, usize>,
+}
+
+impl Totals {
+    pub(super) fn of(files: &[FileChange]) -> Self {
+        let mut totals = Self::default();
+        files.iter().for_each(|file| totals.add(file));
+        totals
+    }
+
+    pub(super) fn add(&mut self, file: &FileChange) {
+        let place = match self.places.get(&file.path) {
+            Some(place) => *place,
+            None => {
+                self.rows.push((file.path.clone(), 0, 0));
+                self.places.insert(file.path.clone(), self.rows.len() - 1);
+                self.rows.len() - 1
+            }
+        };
+        if let Some((_, added, removed)) = self.rows.get_mut(place) {
             *added += u64::from(file.added);
             *removed += u64::from(file.removed);
         }
     }
-    totals
+
+    pub(super) fn rows(&self) -> &[(String, u64, u64)] {
+        &self.rows
+    }
 }

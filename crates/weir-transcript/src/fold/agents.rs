@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{
     TaskId, TaskNotificationMessage, TaskProgressMessage, TaskStartedMessage, TaskStatus, TaskUpdatedMessage,
     TaskUsage, Text, ToolInput, ToolUseId, ToolUseResult,
@@ -12,7 +13,7 @@ use super::{Fold, Sink};
 use crate::view::{Agent, AgentProgress, AgentState, Change, EntryId, ToolState};
 
 /// Which tool call a task of the CLI belongs to.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Agents {
     pub(super) by_task: HashMap<TaskId, ToolUseId>,
 }

@@ -3,19 +3,20 @@
 //! The CLI reports totals that go on over the turns of a process. Newer versions also carry on the total of the
 //! session that they resume, older ones start at zero, and a reset starts over. A turn costs the difference.
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{ModelUsage, ResultMessage, Text};
 
 use crate::view::{Cost, ModelCost};
 
 /// The totals as last reported.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Costs {
     last: Option<Totals>,
     /// Whether the last totals are those of an earlier process.
     from_earlier_process: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Totals {
     usd: f64,
     models: Vec<ModelCost>,
@@ -35,12 +36,17 @@ impl Costs {
         self.from_earlier_process = true;
     }
 
-    /// What a turn cost. `main` is the model of the main loop, where it is known.
-    pub(super) fn charge(&mut self, result: &ResultMessage<'_>, main: Option<&str>) -> Charge {
+    /// What a turn cost. `main` is the model of the main loop, where it is known. A result is `late` if all that it
+    /// answers was answered before.
+    pub(super) fn charge(&mut self, result: &ResultMessage<'_>, main: Option<&str>, late: bool) -> Charge {
         let Some(usd) = result.total_cost_usd else {
             return Charge::default();
         };
         let now = Totals { usd, models: models(&result.model_usage) };
+        if late && self.last.as_ref().is_some_and(|last| is_lower(&now, last)) {
+            // It tells the totals of its own time, which have been counted.
+            return Charge { usd: Some(0.0), ..Charge::default() };
+        }
         let since = result.model_usage_since_last_result.as_deref().map(models);
         let charge = match &self.last {
             Some(last) if !self.from_earlier_process && !is_lower(&now, last) => difference(&now, last),
@@ -48,9 +54,10 @@ impl Costs {
                 Charge { reset: last.usd > 0.0, ..since.map_or_else(|| whole(&now), sum) }
             }
             // The first result of a process: whether its total goes on from an earlier one is not said, except
-            // by versions that also say what is new.
-            Some(last) => match since {
-                Some(since) => sum(since),
+            // by versions that also say what is new. If there is more than that, a turn that was cut off is in it.
+            Some(last) => match since.map(sum) {
+                Some(new) if now.usd > last.usd + new.usd.unwrap_or(0.0) => difference(&now, last),
+                Some(new) => new,
                 None if carries_on(&now, last, result, main) => difference(&now, last),
                 None => whole(&now),
             },

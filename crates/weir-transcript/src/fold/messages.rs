@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use std::collections::{HashMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{CommandLifecycleMessage, CommandState, IdRef, MessageId, Text, ToolUseId, TurnId};
 
 use super::{Fold, Sink};
 use crate::view::{Change, Delivery, Entry, EntryBody, EntryId, UserEntry, UserSource};
 
 /// The messages that we know of.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Messages {
     /// Set once the host told of a message: from then on, a turn without one is a turn that nobody asked for.
     pub(super) known_from_host: bool,
     pub(super) entries: HashMap<MessageId, EntryId>,
+    /// Entries that the view has dropped although nothing has become of their messages yet: whoever waits for one
+    /// must still be told. Few, and the oldest first.
+    dropped: Vec<(MessageId, Arc<Entry>)>,
     /// Written to the CLI and not yet taken up by a turn, oldest first.
     pub(super) waiting: VecDeque<MessageId>,
 }
@@ -33,6 +37,20 @@ impl Messages {
         }
         self.waiting.push_back(id.clone());
     }
+
+    fn dropped(&self, id: &MessageId) -> Option<&Arc<Entry>> {
+        self.dropped.iter().find(|(dropped, _)| dropped == id).map(|(_, entry)| entry)
+    }
+
+    fn is_known(&self, id: &MessageId) -> bool {
+        self.entries.contains_key(id) || self.dropped(id).is_some()
+    }
+}
+
+impl Delivery {
+    fn is_open(self) -> bool {
+        matches!(self, Self::Queued | Self::Sent | Self::Started)
+    }
 }
 
 impl Fold {
@@ -46,7 +64,14 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let delivery = if source == UserSource::Host { Delivery::Queued } else { Delivery::Sent };
-        let body = EntryBody::User(UserEntry { message: message.clone(), text, images, source, delivery });
+        let body = EntryBody::User(UserEntry {
+            message: message.clone(),
+            text,
+            images,
+            source,
+            delivery,
+            error: None,
+        });
         let turn = if source == UserSource::Host { None } else { self.turn_for(parent) };
         let entry = self.add_entry(turn, parent.map(|id| id.to_id()), body, sink);
         if let Some(message) = message {
@@ -56,7 +81,7 @@ impl Fold {
 
     pub(super) fn message_queued(&mut self, id: &MessageId, text: &str, images: u32, sink: &mut Sink<'_>) {
         self.messages.known_from_host = true;
-        if self.messages.entries.contains_key(id) {
+        if self.messages.is_known(id) {
             // It waits again: nobody took it, or whoever was to send it is gone.
             self.messages.waiting.retain(|waiting| waiting != id);
             self.set_delivery(id, Delivery::Queued, sink);
@@ -76,6 +101,12 @@ impl Fold {
         self.set_delivery(id, Delivery::Cancelled, sink);
     }
 
+    /// A message has no answer and will not have one.
+    pub(super) fn message_failed(&mut self, id: &MessageId, error: &str, sink: &mut Sink<'_>) {
+        self.messages.waiting.retain(|waiting| waiting != id);
+        self.set_fate(id, Delivery::Failed, Some(error), sink);
+    }
+
     /// The CLI repeats a message that it was sent. In a recording this is how the message is known at all.
     pub(super) fn message_echoed(
         &mut self,
@@ -85,7 +116,7 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let id = uuid.map(MessageId::from);
-        if let Some(id) = id.as_ref().filter(|id| self.messages.entries.contains_key(*id)) {
+        if let Some(id) = id.as_ref().filter(|id| self.messages.is_known(id)) {
             return self.set_delivery(&id.clone(), Delivery::Started, sink);
         }
         self.add_user_entry(None, id.clone(), text.to_owned(), images, UserSource::Host, sink);
@@ -107,20 +138,28 @@ impl Fold {
                 self.turn_answers([line.command_uuid].into_iter(), sink);
                 self.set_delivery(&id, Delivery::Started, sink);
             }
+            // The result came first and has said more: a turn that failed ends in one or the other of these.
+            CommandState::Completed | CommandState::Cancelled if self.has_failed(&id) => {}
             CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
             CommandState::Cancelled => self.message_cancelled(&id, sink),
             CommandState::Other(_) | _ => {}
         }
     }
 
+    fn has_failed(&self, id: &MessageId) -> bool {
+        let body = self.message_entry(id).map(|entry| &entry.body);
+        matches!(body, Some(EntryBody::User(user)) if user.delivery == Delivery::Failed)
+    }
+
     pub(super) fn set_delivery(&mut self, id: &MessageId, delivery: Delivery, sink: &mut Sink<'_>) {
-        let Some(entry) = self.messages.entries.get(id).and_then(|entry| self.view.entry(*entry)) else {
-            return;
-        };
-        let EntryBody::User(user) = &entry.body else {
-            return;
-        };
-        let goes_back = delivery == Delivery::Started && user.delivery == Delivery::Answered;
+        self.set_fate(id, delivery, None, sink);
+    }
+
+    fn set_fate(&mut self, id: &MessageId, delivery: Delivery, error: Option<&str>, sink: &mut Sink<'_>) {
+        let Some(entry) = self.message_entry(id) else { return };
+        let EntryBody::User(user) = &entry.body else { return };
+        let is_over = matches!(user.delivery, Delivery::Answered | Delivery::Failed);
+        let goes_back = delivery == Delivery::Started && is_over;
         if user.delivery == delivery || goes_back {
             return;
         }
@@ -133,25 +172,63 @@ impl Fold {
         }
         if let EntryBody::User(user) = &mut entry.body {
             user.delivery = delivery;
+            user.error = error.map(str::to_owned);
         }
-        self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+        self.replace_message_entry(id, entry, sink);
+    }
+
+    /// Whether a result has answered this message, well or with an error.
+    pub(super) fn is_answered(&self, id: &MessageId) -> bool {
+        let body = self.message_entry(id).map(|entry| &entry.body);
+        matches!(body, Some(EntryBody::User(user)) if matches!(user.delivery, Delivery::Answered | Delivery::Failed))
+    }
+
+    /// The entry of a message, in the view or dropped from it.
+    fn message_entry(&self, id: &MessageId) -> Option<&Entry> {
+        let shown = self.messages.entries.get(id).and_then(|entry| self.view.entry(*entry));
+        shown.or_else(|| self.messages.dropped(id).map(|entry| &**entry))
+    }
+
+    fn replace_message_entry(&mut self, id: &MessageId, entry: Entry, sink: &mut Sink<'_>) {
+        let entry = Arc::new(entry);
+        let dropped = &mut self.messages.dropped;
+        if let Some(place) = dropped.iter().position(|(dropped, _)| dropped == id) {
+            if is_open(&entry) {
+                dropped.splice(place..=place, [(id.clone(), Arc::clone(&entry))]);
+            } else {
+                dropped.remove(place);
+            }
+        }
+        // A view that has dropped the entry does not change by this.
+        self.emit(Change::EntryReplaced(entry), sink);
+    }
+
+    /// The view is about to drop what came before this entry.
+    pub(super) fn remember_open_messages(&mut self, first: EntryId) {
+        let Messages { entries, dropped, .. } = &mut self.messages;
+        for (id, place) in entries.iter().filter(|(_, place)| **place < first) {
+            if let Some(entry) = self.view.shared_entry(*place).filter(|entry| is_open(entry)) {
+                dropped.push((id.clone(), Arc::clone(entry)));
+            }
+        }
+        dropped.sort_unstable_by_key(|(_, entry)| entry.id);
+        dropped.truncate(MOST_MESSAGES);
     }
 
     /// A message belongs to this turn.
     pub(super) fn set_turn(&mut self, id: &MessageId, turn: TurnId, sink: &mut Sink<'_>) {
-        let Some(entry) = self.messages.entries.get(id).and_then(|entry| self.view.entry(*entry)) else {
-            return;
-        };
+        let Some(entry) = self.message_entry(id) else { return };
         if entry.turn != Some(turn) {
             let entry = Entry { turn: Some(turn), ..entry.clone() };
-            self.emit(Change::EntryReplaced(Arc::new(entry)), sink);
+            self.replace_message_entry(id, entry, sink);
         }
     }
 
     /// The CLI has ended: what it did with messages that it had taken is not known.
     pub(super) fn lose_messages(&mut self, sink: &mut Sink<'_>) {
         self.messages.waiting.clear();
-        let unsure = self.view.entries.iter().filter_map(|entry| match &entry.body {
+        let dropped = self.messages.dropped.iter().map(|(_, entry)| entry);
+        let unsure = dropped.chain(&self.view.entries).filter_map(|entry| match &entry.body {
             EntryBody::User(UserEntry {
                 message: Some(id),
                 delivery: Delivery::Sent | Delivery::Started,
@@ -164,4 +241,9 @@ impl Fold {
             self.set_delivery(&id, Delivery::Indeterminate, sink);
         }
     }
+}
+
+/// Whether it is a message of which nobody has said what has become of it.
+fn is_open(entry: &Entry) -> bool {
+    matches!(&entry.body, EntryBody::User(user) if user.delivery.is_open())
 }

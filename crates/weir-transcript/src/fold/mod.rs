@@ -20,6 +20,7 @@ mod unknown;
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{
     ApiMessageId, Body, Line, Message, RateLimitMessage, RequestId, SystemMessage, ToolUseId, TurnId,
 };
@@ -63,8 +64,12 @@ pub type Sink<'s> = dyn FnMut(&View, &Change<'_>) + 's;
 /// assert!(changes > 0);
 /// assert!(matches!(&fold.view().entries[0].body, EntryBody::Text(text) if text.text == "Hello"));
 /// ```
-#[derive(Debug, Clone)]
+///
+/// It can be written down and read again, which goes on where it was; its options are not part of that. What is written is
+/// for the same version of this crate alone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Fold {
+    #[serde(skip)]
     options: FoldOptions,
     view: View,
     /// The host's clock, for lines without a time of their own.
@@ -204,6 +209,7 @@ impl Fold {
             }
             HostEvent::MessageSent { message } => self.message_sent(message, sink),
             HostEvent::MessageCancelled { message } => self.message_cancelled(message, sink),
+            HostEvent::MessageFailed { message, error } => self.message_failed(message, error, sink),
             HostEvent::RequestAnswered { request, answer, by } => {
                 self.request_answered(request, answer, by.as_deref(), sink);
             }

@@ -36,6 +36,7 @@ impl Fold {
         let first_turn = newest.unwrap_or(TurnId(0));
         let keep_turns = self.older_turns_to_keep(kept, first_turn);
         self.remember_open_calls(first_entry);
+        self.remember_open_messages(first_entry);
         self.emit(Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most }, sink);
         self.forget_before(first_entry);
         self.bytes = 0;

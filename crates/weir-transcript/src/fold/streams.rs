@@ -3,6 +3,7 @@
 //! With partial messages on, the same block comes twice: in pieces, and whole in an `assistant` line, usually
 //! before the line that ends the pieces. This file follows the pieces; `assistant.rs` joins the whole to them.
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{
     ApiMessageId, BlockStart, ContentBlock, Delta, IdRef, StreamEvent, StreamEventMessage, ToolUseId,
 };
@@ -17,19 +18,19 @@ use crate::view::{
 const MOST_STREAMS: usize = 64;
 
 /// The message that each agent is writing, or wrote last.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Streams {
     open: Vec<Stream>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Stream {
     parent: Option<ToolUseId>,
     pub(super) message: Option<ApiMessageId>,
     pub(super) blocks: Vec<StreamedBlock>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct StreamedBlock {
     pub(super) index: u64,
     pub(super) entry: EntryId,
@@ -40,7 +41,7 @@ pub(super) struct StreamedBlock {
     stopped: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum BlockKind {
     Text,
     Thinking,

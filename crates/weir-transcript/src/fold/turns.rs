@@ -3,6 +3,7 @@
 //! Every turn begins with `system/init` and ends with `result`. The CLI may hold a result back until after the
 //! next turn has begun, so several turns can be open, and a result without message ids belongs to the oldest.
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, TurnId};
 
 use super::messages::MOST_MESSAGES;
@@ -16,7 +17,7 @@ use crate::view::{
 const MOST_OPEN: usize = 64;
 
 /// The turns that have not ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Turns {
     open: Vec<OpenTurn>,
     /// Tool calls that failed since the model last spoke: an interrupt may turn out to be why.
@@ -25,7 +26,7 @@ pub(super) struct Turns {
     interrupt_next: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct OpenTurn {
     id: TurnId,
     interrupted: bool,
@@ -175,8 +176,10 @@ impl Fold {
         }
         let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
         let state = turn_state(line, &result, interrupted);
-        let charge = self.costs.charge(line, self.view.session.model.as_deref());
-        self.attribute_messages(id, said, origin, state, sink);
+        let is_late = !said.is_empty() && said.iter().all(|message| self.is_answered(message));
+        let charge = self.costs.charge(line, self.view.session.model.as_deref(), is_late);
+        let error = (state == TurnState::Failed).then(|| result.error());
+        self.attribute_messages(id, said, origin, (state, error.as_deref()), sink);
         self.deny_tools(&result.denials, sink);
         let tool_state =
             if state == TurnState::Interrupted { ToolState::Interrupted } else { ToolState::Unknown };
@@ -222,7 +225,7 @@ impl Fold {
         id: TurnId,
         said: Vec<MessageId>,
         origin: Option<String>,
-        state: TurnState,
+        (state, error): (TurnState, Option<&str>),
         sink: &mut Sink<'_>,
     ) {
         let taken = self.view.turn(id).map(|turn| turn.messages.clone()).unwrap_or_default();
@@ -239,7 +242,10 @@ impl Fold {
         self.messages.waiting.retain(|waiting| !answered.contains(waiting));
         for message in &answered {
             self.set_turn(message, id, sink);
-            self.set_delivery(message, Delivery::Answered, sink);
+            match error {
+                Some(error) => self.message_failed(message, error, sink),
+                None => self.set_delivery(message, Delivery::Answered, sink),
+            }
         }
         self.update_turn(id, sink, |turn| {
             if let Some(origin) = origin {

@@ -112,7 +112,12 @@ impl View {
 
     /// The entry with this number.
     pub fn entry(&self, entry: EntryId) -> Option<&Entry> {
-        self.entries.get(self.place(entry)?).map(|entry| &**entry)
+        self.shared_entry(entry).map(|entry| &**entry)
+    }
+
+    /// The same, to keep it.
+    pub(crate) fn shared_entry(&self, entry: EntryId) -> Option<&Arc<Entry>> {
+        self.entries.get(self.place(entry)?)
     }
 
     fn entry_mut(&mut self, entry: EntryId) -> Option<&mut Entry> {

@@ -1,6 +1,6 @@
 //! The `agent` vocabulary: `agent-message-start`, `agent-text-delta` and so on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
@@ -215,7 +215,7 @@ impl AgentEvent {
 /// });
 /// assert_eq!(names, ["agent-message-start", "agent-text-delta"]);
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct AgentVocabulary {
     milestones: Milestones,
 }

@@ -1,6 +1,6 @@
 //! The `classic` vocabulary: `system`, `text`, `tool_use`, `tool_result`, `result`, `error`, `done`, `stderr`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Milestone, Milestones};
@@ -16,7 +16,7 @@ pub struct ClassicEvent {
 }
 
 /// Makes `classic` events from changes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ClassicVocabulary {
     milestones: Milestones,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
 use weir_wire::{ToolUseId, TurnId};
 
 use crate::view::{
@@ -57,7 +58,7 @@ pub(crate) enum Milestone<'c> {
 }
 
 /// Remembers what was told.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Milestones {
     session: bool,
     tools_started: HashSet<ToolUseId>,

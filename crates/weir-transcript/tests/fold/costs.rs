@@ -109,6 +109,37 @@ fn versions_that_say_what_is_new_are_believed_for_the_first_result() {
     assert_eq!(talk.view().cost.reported_usd, Some(5.0));
 }
 
+/// A result that says which message it answers, and what it adds to the total.
+fn new_result(total: f64, new: f64, message: &str) -> Value {
+    let mut result = old_result(total, 100, 100);
+    result["model_usage_since_last_result"] =
+        json!({"m": {"inputTokens": 100, "outputTokens": 0, "costUSD": new}});
+    result["user_message_uuids"] = json!([message]);
+    result
+}
+
+#[test]
+fn a_turn_that_was_cut_off_is_charged_with_the_first_of_the_next_process() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "one").init().json(&new_result(1.0, 1.0, "a"));
+    talk.sends("b", "two").init().exits(None, Some(9), "");
+    talk.host(&HostEvent::ProcessStarted { resumes: None });
+    // The total has gone up by more than this turn took: the rest is what was spent on the second.
+    talk.sends("c", "three").init().json(&new_result(1.75, 0.25, "c"));
+    assert_eq!((costs(&talk), talk.view().cost.usd), (vec![Some(1.0), None, Some(0.75)], Some(1.75)));
+}
+
+#[test]
+fn a_late_second_result_with_old_totals_is_not_charged_again() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "one").init().json(&new_result(1.0, 1.0, "a"));
+    talk.sends("b", "two").init().json(&new_result(1.25, 0.25, "b"));
+    talk.json(&new_result(1.0, 1.0, "a"));
+    assert_eq!(talk.view().cost.usd, Some(1.25));
+    talk.sends("c", "three").init().json(&new_result(1.5, 0.25, "c"));
+    assert_eq!((talk.view().cost.usd, talk.view().cost.resets), (Some(1.5), 0));
+}
+
 #[test]
 fn an_interrupted_turn_that_reports_the_old_total_costs_nothing() {
     let mut talk = Conversation::new();

@@ -1,7 +1,7 @@
 //! A bounded view stays bounded and stays right.
 
 use serde_json::json;
-use weir_transcript::{FoldOptions, ToolState};
+use weir_transcript::{Change, Delivery, EntryBody, FoldOptions, HostEvent, ToolState};
 
 use crate::support::Conversation;
 
@@ -183,4 +183,57 @@ fn echoes_without_an_end_are_bounded() {
     }
     talk.init();
     assert!(talk.view().turns[0].messages.len() <= 1000);
+}
+
+/// What was last told of a message.
+fn told(talk: &Conversation, id: &str) -> Option<Delivery> {
+    talk.changes.iter().rev().find_map(|change| match change {
+        Change::EntryAdded(entry) | Change::EntryReplaced(entry) => match &entry.body {
+            EntryBody::User(user) if user.message.as_ref()?.as_str() == id => Some(user.delivery),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// A message whose turn has more entries than the view keeps.
+fn dropped_message() -> Conversation {
+    let mut talk = bounded(4);
+    talk.sends("m", "work").init();
+    for number in 0..100 {
+        talk.says(&format!("a{number}"), "text");
+    }
+    assert!(talk.view().entries.iter().all(|entry| !matches!(entry.body, EntryBody::User(_))));
+    talk
+}
+
+#[test]
+fn a_message_whose_entry_was_dropped_is_still_answered() {
+    let mut talk = dropped_message();
+    assert_eq!(told(&talk, "m"), Some(Delivery::Started));
+    talk.result("done");
+    assert_eq!(told(&talk, "m"), Some(Delivery::Answered));
+    // And only once.
+    let changes = talk.changes.len();
+    talk.host(&HostEvent::MessageCancelled { message: "m".into() });
+    assert_eq!(talk.changes.len(), changes);
+    talk.view();
+}
+
+#[test]
+fn a_message_whose_entry_was_dropped_is_still_lost_with_its_process() {
+    let mut talk = dropped_message();
+    talk.exits(None, Some(9), "");
+    assert_eq!(told(&talk, "m"), Some(Delivery::Indeterminate));
+    talk.view();
+}
+
+#[test]
+fn a_message_whose_entry_was_dropped_can_wait_again() {
+    let mut talk = dropped_message();
+    talk.host(&HostEvent::MessageQueued { message: "m".into(), text: "work".into(), images: 0 });
+    assert_eq!(told(&talk, "m"), Some(Delivery::Queued));
+    talk.host(&HostEvent::MessageCancelled { message: "m".into() });
+    assert_eq!(told(&talk, "m"), Some(Delivery::Cancelled));
+    talk.view();
 }

@@ -7,6 +7,7 @@
 
 mod index;
 mod raw;
+mod rewrite;
 mod scan;
 mod syntax;
 mod text;

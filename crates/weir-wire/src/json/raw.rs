@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::DeserializeSeed as _;
+
+use super::rewrite::Rewritten;
 use super::syntax::{JsonFault, byte_at, fault, member_value, skip_space, string_end, trim, value_end};
 use super::text::Text;
 
@@ -303,8 +306,9 @@ impl serde::Serialize for OwnedJson {
 
 impl<'de> serde::Deserialize<'de> for OwnedJson {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
-        Ok(Self::from(&value))
+        let mut json = Vec::new();
+        Rewritten(&mut json).deserialize(deserializer)?;
+        Ok(Self { json: json.into() })
     }
 }
 

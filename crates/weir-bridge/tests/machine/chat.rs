@@ -1,0 +1,157 @@
+//! A machine with a chat in which everything works at once.
+
+use std::collections::BTreeMap;
+
+use weir_bridge::channel::{Capabilities, Incoming, IncomingBody, MessageRef, Operation, Place, Sender};
+use weir_bridge::engine::{Ask, AskKind, Command, Ending, EndingOutcome, Report};
+use weir_bridge::machine::{Action, Bridge, Event, Role, Settings};
+use weir_bridge::markup::Markup;
+
+/// A chat in which every operation is done at once.
+pub(crate) struct Chat {
+    pub(crate) bridge: Bridge,
+    pub(crate) now: i64,
+    pub(crate) shown: BTreeMap<String, String>,
+    pub(crate) buttons: BTreeMap<String, Vec<String>>,
+    pub(crate) commands: Vec<Command>,
+    conversation: String,
+    next: u64,
+}
+
+pub(crate) fn anna() -> Sender {
+    Sender { id: "anna".into(), name: "Anna".into(), is_bot: false }
+}
+
+impl Chat {
+    pub(crate) fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub(crate) fn with(mut settings: Settings) -> Self {
+        settings.people.insert(("test".into(), "anna".into()), Role::User);
+        let capabilities = Capabilities {
+            markup: Markup::Plain,
+            longest: 1_000,
+            edits: true,
+            deletes: true,
+            typing: false,
+            buttons: true,
+            reactions: false,
+            files: false,
+            posts_once: true,
+            edit_interval_ms: 0,
+        };
+        let channels = BTreeMap::from([("test".into(), capabilities)]);
+        Self {
+            bridge: Bridge::new(settings, channels),
+            now: 1_000,
+            shown: BTreeMap::new(),
+            buttons: BTreeMap::new(),
+            commands: Vec::new(),
+            conversation: String::new(),
+            next: 0,
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: Event) {
+        self.now += 10;
+        let mut actions = self.bridge.handle(event, self.now);
+        while !actions.is_empty() {
+            let mut next = Vec::new();
+            for action in actions {
+                match action {
+                    Action::Perform { number, operation } => {
+                        let message = self.perform(operation);
+                        next.extend(
+                            self.bridge.handle(Event::Performed { number, result: Ok(message) }, self.now),
+                        );
+                    }
+                    Action::Command { conversation, command, .. } => {
+                        self.conversation = conversation.key;
+                        self.commands.push(command);
+                    }
+                    _ => {}
+                }
+            }
+            actions = next;
+        }
+    }
+
+    fn perform(&mut self, operation: Operation) -> Option<MessageRef> {
+        let (name, content, posted) = match operation {
+            Operation::Post { content, key, .. } => (key, content, true),
+            Operation::Edit { message, content, .. } => (message.as_str().to_owned(), content, false),
+            _ => return None,
+        };
+        self.shown.insert(name.clone(), content.text.plain);
+        let data = content.buttons.into_iter().map(|button| button.data).collect();
+        self.buttons.insert(name.clone(), data);
+        posted.then(|| name.as_str().into())
+    }
+
+    /// Something comes in.
+    pub(crate) fn incoming(&mut self, sender: Sender, chat: &str, body: IncomingBody) {
+        self.next += 1;
+        self.event(Event::Incoming(Incoming {
+            key: self.next.to_string(),
+            place: Place { channel: "test".into(), chat: chat.into(), thread: None },
+            sender,
+            direct: true,
+            addressed: true,
+            order: i64::try_from(self.next).unwrap_or(0),
+            message: None,
+            body,
+        }));
+    }
+
+    /// Somebody says something in a chat.
+    pub(crate) fn says(&mut self, sender: Sender, chat: &str, text: &str) {
+        let body = IncomingBody::Text { text: text.into(), attachments: Vec::new(), reply_to: None };
+        self.incoming(sender, chat, body);
+    }
+
+    /// What was given to the engine as prompts.
+    pub(crate) fn prompts(&self) -> Vec<(String, String)> {
+        let prompt = |command: &Command| match command {
+            Command::Send { client_id, text, .. } => Some((client_id.clone(), text.clone())),
+            _ => None,
+        };
+        self.commands.iter().filter_map(prompt).collect()
+    }
+
+    /// The turn of a prompt ends with this answer.
+    pub(crate) fn answers(&mut self, chat: &str, client_id: &str, text: &str) {
+        let ending = Ending {
+            turn: client_id.to_owned(),
+            outcome: EndingOutcome::Answered(text.to_owned()),
+            said: String::new(),
+            cost_usd: None,
+            input_tokens: None,
+            output_tokens: None,
+            duration_ms: None,
+        };
+        let report = Report::Finished { client_id: client_id.to_owned(), ending };
+        let (scope, conversation) = (format!("test/chat/{chat}"), self.conversation.clone());
+        self.event(Event::Reported { scope, conversation, report });
+    }
+
+    pub(crate) fn report(&mut self, report: Report) {
+        let conversation = self.conversation.clone();
+        self.event(Event::Reported { scope: "test/chat/1".into(), conversation, report });
+    }
+
+    /// A turn runs and asks; gives the name of the card and its first button.
+    pub(crate) fn asks(&mut self) -> (String, String) {
+        self.says(anna(), "1", "do it");
+        let kind =
+            AskKind::Permission { tool: "Bash".into(), details: "`ls`".into(), can_be_remembered: false };
+        self.report(Report::Asked(Ask { request: "r1".into(), kind }));
+        let card = self.buttons.iter().find(|(_, buttons)| !buttons.is_empty());
+        let (name, buttons) = card.map(|(name, buttons)| (name.clone(), buttons.clone())).unwrap_or_default();
+        (name, buttons.first().cloned().unwrap_or_default())
+    }
+
+    pub(crate) fn presses(&mut self, card: &str, data: String) {
+        self.incoming(anna(), "1", IncomingBody::Button { to: card.into(), data });
+    }
+}

@@ -1,0 +1,211 @@
+//! Checkpoints of a book, so that a long log need not be folded from its beginning.
+//!
+//! They are made by folding the log and nothing else, never from what is live. So a book that goes on from one is the
+//! same as a book that read everything. The store may lose them at any time; what cannot be read is passed over.
+
+use weir_store::{Checkpoint, CheckpointQuery, ConversationId, Store};
+
+use crate::book::Book;
+use crate::error::HostError;
+
+/// Changes with what a book writes down or makes of a log. Another version of this crate is another one by itself.
+const FORMAT: u32 = 1;
+/// A log of large events gets one after this many bytes as well.
+const EVERY_BYTES: usize = 16 << 20;
+/// One that is larger is not kept: folding so much of the log costs less.
+const LARGEST: usize = 8 << 20;
+
+fn version(keep_entries: usize) -> String {
+    format!("{}/{FORMAT}/{keep_entries}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Which checkpoint to begin with.
+pub(crate) fn query(id: &ConversationId, keep_entries: usize) -> CheckpointQuery {
+    CheckpointQuery::newest(id.clone(), version(keep_entries))
+}
+
+/// The book that a checkpoint holds; an empty one where there is none that can be read.
+pub(crate) fn book(checkpoint: Option<Checkpoint>, keep_entries: usize) -> Book {
+    let kept = checkpoint.and_then(|checkpoint| {
+        let book = Book::from_json(&checkpoint.data, keep_entries)?;
+        Some(book).filter(|book| book.newest() == checkpoint.seq)
+    });
+    kept.unwrap_or_else(|| Book::new(keep_entries))
+}
+
+/// The book to go on from. Blocks.
+pub(crate) fn restore(
+    store: &dyn Store,
+    query: CheckpointQuery,
+    keep_entries: usize,
+) -> Result<Book, HostError> {
+    Ok(book(store.checkpoint(query).wait()?, keep_entries))
+}
+
+/// Keeps a checkpoint from time to time while a log is folded.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    every: u64,
+    /// The event that the last one was made at.
+    pub(crate) last: u64,
+    bytes: usize,
+}
+
+impl Keeper {
+    /// For somebody who goes on after this event.
+    pub(crate) fn new(every: u64, last: u64) -> Self {
+        Self { every: every.max(1), last, bytes: 0 }
+    }
+
+    /// The book has taken an event of this size.
+    pub(crate) fn passed(
+        &mut self,
+        store: &dyn Store,
+        id: &ConversationId,
+        book: &Book,
+        keep: usize,
+        size: usize,
+    ) {
+        self.bytes += size;
+        if book.newest() - self.last < self.every && self.bytes < EVERY_BYTES {
+            return;
+        }
+        (self.last, self.bytes) = (book.newest(), 0);
+        let Some(data) = book.to_json().filter(|data| data.len() <= LARGEST) else { return };
+        let checkpoint =
+            Checkpoint { seq: book.newest(), version: version(keep), mark: book.first_entry(), data };
+        // Nobody waits for it, and nothing is lost if it cannot be kept.
+        drop(store.save_checkpoint(id.clone(), checkpoint));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use weir_store::{Event, NewEvent};
+    use weir_transcript::HostEvent;
+    use weir_wire::MessageId;
+
+    use super::*;
+    use crate::heard::{Heard, Watched};
+    use crate::item::{Item, Note};
+    use crate::ledger::Record;
+    use crate::message::{MessageMode, StoredMessage};
+    use crate::watch::Format;
+
+    const KEEP: usize = 12;
+    const FORMATS: [Format; 4] = [Format::View, Format::Agent, Format::Classic, Format::Raw];
+
+    fn captures() -> Vec<Vec<u8>> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/captures/2.1.325");
+        let mut files: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| path.to_string_lossy().ends_with(".out.ndjson"));
+        files.sort();
+        files.iter().map(|path| std::fs::read(path).unwrap()).collect()
+    }
+
+    /// Logs of whole conversations, one after another, with what the host writes between them.
+    fn log(order: &[usize]) -> Vec<Event> {
+        let captures = captures();
+        let mut items: Vec<NewEvent> = Vec::new();
+        for (number, capture) in order.iter().enumerate() {
+            let message_id = MessageId::new(format!("message-{number}"));
+            let message = StoredMessage {
+                message_id: message_id.clone(),
+                client_id: Some(format!("client-{number}")),
+                by: "test".to_owned(),
+                mode: MessageMode::Queue,
+                goes_first: number % 5 == 4,
+                text: format!("question {number}"),
+                images: Vec::new(),
+            };
+            let before = [
+                Item::Message(message.into()),
+                Item::Note(Note::HandedOver { message_id: message_id.clone() }),
+                Item::Host(HostEvent::ProcessStarted { resumes: None }),
+                Item::Host(HostEvent::MessageSent { message: message_id }),
+            ];
+            items.extend(before.iter().filter_map(|item| item.to_event(number as i64, None)));
+            for line in captures[capture % captures.len()].split(|byte| *byte == b'\n') {
+                // Pieces are not logged.
+                if !line.is_empty() && !line.starts_with(br#"{"type":"stream_event""#) {
+                    items.push(NewEvent::new(number as i64, "line", line.to_vec()));
+                }
+            }
+            if number % 3 == 1 {
+                let end = HostEvent::ProcessExited { code: Some(1), signal: None, stderr: "gone".to_owned() };
+                items.extend(Item::Host(end).to_event(number as i64, None));
+            }
+            if number % 4 == 3 {
+                items.extend(Item::Note(Note::Restarted { turn: true }).to_event(number as i64, None));
+            }
+        }
+        let numbered = items.into_iter().enumerate();
+        numbered
+            .map(|(number, item)| Event {
+                seq: number as u64 + 1,
+                at: item.at,
+                kind: item.kind,
+                client_id: item.client_id,
+                payload: item.payload,
+            })
+            .collect()
+    }
+
+    /// What viewers of all forms are told of an event.
+    fn told(book: &mut Book, event: Event) -> Vec<String> {
+        let mut watched = Watched::default();
+        FORMATS.into_iter().for_each(|format| watched.add(format));
+        let mut heard = Heard::new(watched);
+        book.replay(event, &mut heard);
+        let newest = book.newest();
+        let frames = FORMATS.into_iter().flat_map(|format| heard.frames(format, "epoch", newest));
+        frames.map(|frame| format!("{frame:?} {}", String::from_utf8_lossy(frame.data()))).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_book_goes_on_as_if_it_had_read_everything(
+            order in prop::collection::vec(0usize..200, 1..8),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
+        ) {
+            let events = log(&order);
+            let cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(events.len())).collect();
+            let (mut whole, mut kept) = (Book::new(KEEP), Book::new(KEEP));
+            for (place, event) in events.into_iter().enumerate() {
+                let expected = told(&mut whole, event.clone());
+                prop_assert_eq!(told(&mut kept, event), expected);
+                if cuts.contains(&place) {
+                    let data = kept.to_json().unwrap();
+                    kept = Book::from_json(&data, KEEP).unwrap();
+                }
+                prop_assert_eq!(kept.view(), whole.view());
+                prop_assert_eq!(kept.status(), whole.status());
+                prop_assert_eq!(kept.closing(), whole.closing());
+            }
+            let messages = |book: &Book| book.ledger.records().map(Record::info).collect::<Vec<_>>();
+            prop_assert_eq!(messages(&kept), messages(&whole));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_passed_over() {
+        let checkpoint =
+            |seq, data: &[u8]| Checkpoint { seq, version: version(KEEP), mark: 1, data: data.to_vec() };
+        let whole = Book::new(KEEP).to_json().unwrap();
+        for broken in [&b""[..], b"{}", b"\xff", &whole[..whole.len() / 2]] {
+            assert_eq!(book(Some(checkpoint(0, broken)), KEEP).newest(), 0);
+        }
+        // One that says another number than it has is not trusted either.
+        assert_eq!(book(Some(checkpoint(7, &whole)), KEEP).newest(), 0);
+    }
+
+    #[test]
+    fn another_version_or_size_of_view_is_another_checkpoint() {
+        assert_ne!(version(1), version(2));
+        assert!(version(1).contains(env!("CARGO_PKG_VERSION")));
+    }
+}

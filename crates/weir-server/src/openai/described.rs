@@ -1,0 +1,242 @@
+//! The bodies of the OpenAI-compatible front as the OpenAPI document describes them: the part of OpenAI's that is
+//! honoured here. They are read and written by `weir-openai`, which says by name what it refuses.
+
+#![expect(dead_code, reason = "these types describe; requests are read from their JSON")]
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A request for an answer.
+#[derive(ToSchema)]
+pub(crate) struct ChatRequest {
+    /// A model of `/v1/models`; `default` is the CLI's own choice.
+    #[schema(min_length = 1)]
+    model: String,
+    /// All that was said, oldest first. The last is of the user.
+    #[schema(min_items = 1)]
+    messages: Vec<ChatMessage>,
+    /// The answer comes as server-sent events while it is written.
+    stream: Option<bool>,
+    /// More about a stream.
+    stream_options: Option<StreamOptions>,
+}
+
+/// More about a stream.
+#[derive(ToSchema)]
+pub(crate) struct StreamOptions {
+    /// The stream ends with what was used.
+    include_usage: Option<bool>,
+}
+
+/// Something that was said.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ChatMessage {
+    /// By whom.
+    role: ChatRole,
+    /// What: a text, or parts that are texts and pictures.
+    content: ChatContent,
+}
+
+/// Who says something.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ChatRole {
+    System,
+    Developer,
+    User,
+    Assistant,
+}
+
+/// What is said.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ChatContent {
+    /// A text.
+    Text(String),
+    /// Parts: texts and pictures.
+    Parts(Vec<ContentPart>),
+}
+
+/// A text or a picture.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ContentPart {
+    #[serde(rename = "type")]
+    kind: ContentKind,
+    /// The text, for `text` and `input_text`.
+    text: Option<String>,
+    /// The picture, for `image_url`; `input_image` has the address itself here.
+    image_url: Option<ImageAddress>,
+}
+
+/// What a part is.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ContentKind {
+    Text,
+    ImageUrl,
+    InputText,
+    InputImage,
+}
+
+/// A picture.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ImageAddress {
+    /// A data URL, as in `data:image/png;base64,…`. Others are not fetched.
+    url: String,
+}
+
+/// An answer in one piece.
+#[derive(ToSchema)]
+pub(crate) struct ChatCompletion {
+    id: String,
+    /// `chat.completion`.
+    object: String,
+    /// Seconds since 1970.
+    created: i64,
+    model: String,
+    /// One.
+    choices: Vec<ChatChoice>,
+    usage: ChatUsage,
+}
+
+/// The answer.
+#[derive(ToSchema)]
+pub(crate) struct ChatChoice {
+    index: u32,
+    message: ChatAnswer,
+    /// `stop`.
+    finish_reason: String,
+}
+
+/// What the agent says.
+#[derive(ToSchema)]
+pub(crate) struct ChatAnswer {
+    /// `assistant`.
+    role: String,
+    content: String,
+}
+
+/// What was used, in tokens.
+#[derive(ToSchema)]
+pub(crate) struct ChatUsage {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+}
+
+/// A request for a response.
+#[derive(ToSchema)]
+pub(crate) struct ResponseRequest {
+    /// A model of `/v1/models`; `default` is the CLI's own choice.
+    #[schema(min_length = 1)]
+    model: String,
+    /// What the user says: a text, or messages of which the last is of the user.
+    input: ResponseInput,
+    /// Added to the system prompt.
+    instructions: Option<String>,
+    /// The response that this one continues.
+    previous_response_id: Option<String>,
+    /// The response comes as server-sent events while it is written.
+    stream: Option<bool>,
+}
+
+/// What the user says.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ResponseInput {
+    /// A text.
+    Text(String),
+    /// Messages.
+    Messages(Vec<ChatMessage>),
+}
+
+/// A response in one piece.
+#[derive(ToSchema)]
+pub(crate) struct ResponseObject {
+    id: String,
+    /// `response`.
+    object: String,
+    /// Seconds since 1970.
+    created_at: i64,
+    /// `completed`.
+    status: String,
+    model: String,
+    /// One message with one text.
+    output: Vec<ResponseMessage>,
+    previous_response_id: Option<String>,
+    usage: ResponseUsage,
+}
+
+/// What the agent says.
+#[derive(ToSchema)]
+pub(crate) struct ResponseMessage {
+    id: String,
+    /// `message`.
+    #[schema(rename = "type")]
+    kind: String,
+    /// `completed`.
+    status: String,
+    /// `assistant`.
+    role: String,
+    /// One text.
+    content: Vec<ResponseText>,
+}
+
+/// A text.
+#[derive(ToSchema)]
+pub(crate) struct ResponseText {
+    /// `output_text`.
+    #[schema(rename = "type")]
+    kind: String,
+    text: String,
+}
+
+/// What was used, in tokens.
+#[derive(ToSchema)]
+pub(crate) struct ResponseUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    total_tokens: u64,
+}
+
+/// Whether a stream tells of tools.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub(crate) enum ToolsOption {
+    Hidden,
+    Reasoning,
+}
+
+/// The models that the server offers.
+#[derive(ToSchema)]
+pub(crate) struct ModelList {
+    /// `list`.
+    object: String,
+    data: Vec<ModelEntry>,
+}
+
+/// A model.
+#[derive(ToSchema)]
+pub(crate) struct ModelEntry {
+    id: String,
+    /// `model`.
+    object: String,
+    created: i64,
+    owned_by: String,
+}
+
+/// Why a request is not answered, in OpenAI's shape.
+#[derive(ToSchema)]
+pub(crate) struct OpenAiProblem {
+    error: OpenAiProblemDetails,
+}
+
+/// Why.
+#[derive(ToSchema)]
+pub(crate) struct OpenAiProblemDetails {
+    message: String,
+    #[schema(rename = "type")]
+    kind: String,
+    param: Option<String>,
+    code: Option<String>,
+}

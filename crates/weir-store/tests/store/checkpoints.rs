@@ -1,0 +1,70 @@
+//! Checkpoints: kept beside a log, chosen by event and mark, lost without loss.
+
+use weir_store::{Checkpoint, CheckpointQuery, Store, StoreError};
+
+use crate::support::{append, create, id, on_each, open_unsynced, whole_log};
+
+fn checkpoint(seq: u64, version: &str, mark: u64) -> Checkpoint {
+    Checkpoint { seq, version: version.to_owned(), mark, data: format!("{version} at {seq}").into_bytes() }
+}
+
+#[test]
+fn the_newest_that_fits_is_found() {
+    on_each(|store| {
+        let one = create(store, "one");
+        let revision = |store: &dyn Store| {
+            store.find(weir_store::Lookup::Id(id("one"))).wait().unwrap().unwrap().revision
+        };
+        let before = revision(store);
+        let find = |query: CheckpointQuery| store.checkpoint(query).wait().unwrap().map(|found| found.seq);
+        let newest = CheckpointQuery::newest(one.clone(), "1");
+        assert_eq!(find(newest.clone()), None);
+        for (seq, mark) in [(10, 1), (30, 25), (20, 8)] {
+            store.save_checkpoint(one.clone(), checkpoint(seq, "1", mark)).wait().unwrap();
+        }
+        assert_eq!(find(newest.clone()), Some(30));
+        assert_eq!(find(CheckpointQuery { seq_at_most: 29, ..newest.clone() }), Some(20));
+        assert_eq!(find(CheckpointQuery { mark_at_most: 24, ..newest.clone() }), Some(20));
+        assert_eq!(find(CheckpointQuery { mark_at_most: 0, ..newest.clone() }), None);
+        assert_eq!(find(CheckpointQuery::newest(one.clone(), "2")), None);
+        assert_eq!(find(CheckpointQuery::newest(id("none"), "1")), None);
+        assert_eq!(revision(store), before, "nobody who follows is told");
+
+        // The same place again, and another version, which takes the place of all others.
+        let again = Checkpoint { data: b"again".to_vec(), ..checkpoint(30, "1", 25) };
+        store.save_checkpoint(one.clone(), again.clone()).wait().unwrap();
+        assert_eq!(store.checkpoint(newest.clone()).wait().unwrap(), Some(again));
+        store.save_checkpoint(one.clone(), checkpoint(5, "2", 1)).wait().unwrap();
+        assert_eq!(find(newest), None);
+        assert_eq!(find(CheckpointQuery::newest(one, "2")), Some(5));
+        let nowhere = store.save_checkpoint(id("none"), checkpoint(5, "2", 1)).wait();
+        assert!(matches!(nowhere, Err(StoreError::NotFound(_))));
+    });
+}
+
+#[test]
+fn they_go_with_their_conversation() {
+    on_each(|store| {
+        let one = create(store, "one");
+        store.save_checkpoint(one.clone(), checkpoint(5, "1", 1)).wait().unwrap();
+        store.delete(one.clone()).wait().unwrap();
+        create(store, "one");
+        assert_eq!(store.checkpoint(CheckpointQuery::newest(one, "1")).wait().unwrap(), None);
+    });
+}
+
+#[test]
+fn a_file_from_before_there_were_any_gets_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_unsynced(folder.path());
+    let one = create(&store, "one");
+    append(&store, &one, &["stays"]);
+    drop(store);
+    let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
+    file.execute_batch("DROP TABLE checkpoint; PRAGMA user_version = 1;").unwrap();
+    drop(file);
+    let store = open_unsynced(folder.path());
+    assert_eq!(whole_log(&store, &one), [b"stays"]);
+    store.save_checkpoint(one.clone(), checkpoint(1, "1", 1)).wait().unwrap();
+    assert!(store.checkpoint(CheckpointQuery::newest(one, "1")).wait().unwrap().is_some());
+}
