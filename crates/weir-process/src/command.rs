@@ -328,6 +328,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_name_is_looked_up_in_the_path_that_the_command_gets() {
+        let empty = tempfile::tempdir().unwrap();
+        let run = |path: &Path| {
+            let mut command = PlainCommand::new("sh").args(["-c", "echo found"]);
+            command.environment = Environment::empty().set("PATH", path);
+            command.run()
+        };
+        assert!(matches!(run(empty.path()).await, Err(SpawnError::NoSuchCommand { .. })));
+        assert_eq!(run(Path::new("/bin")).await.unwrap().stdout.text(), "found\n");
+    }
+
+    #[tokio::test]
     async fn only_the_last_of_the_output_is_kept() {
         let mut command = shell("i=0; while [ $i -lt 30000 ]; do echo $i; i=$((i+1)); done");
         command.keep_bytes = 12;
