@@ -127,8 +127,8 @@ describe("the link", () => {
       class Noted extends Real {
         constructor(title: string, options?: NotificationOptions) {
           super(title, options);
-          this.onshow = () => told.push(`${title}: ${options?.body ?? ""}`);
-          this.onerror = () => told.push(`not shown: ${title}`);
+          told.push(`${title}: ${options?.body ?? ""}`);
+          this.onshow = () => told.push(`shown: ${title}: ${options?.body ?? ""}`);
         }
       }
       Object.assign(window, { told, Notification: Noted });
@@ -139,8 +139,8 @@ describe("the link", () => {
       id,
       script({ tool: "Bash", input: { command: "git push origin main", description: "Push" } }, { text: "Pushed." }),
     );
-    await until("it is told that the agent waits", async () =>
-      (await told()).some((line) => line.includes("An agent waits for you")),
+    await until("it is shown that the agent waits", async () =>
+      (await told()).some((line) => line.startsWith("shown: An agent waits for you")),
     );
     expect(await page.title()).toMatch(/^\(1\)/);
     await page.getByRole("button", { name: "Allow once" }).click();

@@ -338,7 +338,7 @@ impl Book {
             Status::Running | Status::Compacting | Status::Background => return SessionStatus::Running,
             _ => {}
         }
-        if self.ledger.is_any_due() || self.ledger.is_any_in_flight() {
+        if self.ledger.is_any_due() || self.ledger.is_any_under_way() {
             return SessionStatus::Starting;
         }
         if self.restarted.is_some() {

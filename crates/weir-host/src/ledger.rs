@@ -249,6 +249,12 @@ impl Ledger {
         self.records.iter().any(|record| record.in_flight)
     }
 
+    /// Whether a message is with a session and nothing was heard of its end. The end is heard a moment before the answer
+    /// comes.
+    pub(crate) fn is_any_under_way(&self) -> bool {
+        self.records.iter().any(|record| record.in_flight && !record.state.is_final())
+    }
+
     /// Messages that were not sent yet.
     pub(crate) fn queued(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(|record| record.state == MessageState::Queued)
