@@ -3,6 +3,7 @@
 
 #![expect(dead_code, reason = "these types describe; requests are read from their JSON")]
 
+use serde::Serialize;
 use utoipa::ToSchema;
 
 /// A request for an answer.
@@ -28,23 +29,60 @@ pub(crate) struct StreamOptions {
 }
 
 /// Something that was said.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct ChatMessage {
     /// By whom.
     role: ChatRole,
-    /// What. Instead of a text it may be a list of parts, `{"type":"text","text":…}` and
-    /// `{"type":"image_url","image_url":{"url":"data:image/png;base64,…"}}`.
-    content: String,
+    /// What: a text, or parts that are texts and pictures.
+    content: ChatContent,
 }
 
 /// Who says something.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ChatRole {
     System,
     Developer,
     User,
     Assistant,
+}
+
+/// What is said.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ChatContent {
+    /// A text.
+    Text(String),
+    /// Parts: texts and pictures.
+    Parts(Vec<ContentPart>),
+}
+
+/// A text or a picture.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ContentPart {
+    #[serde(rename = "type")]
+    kind: ContentKind,
+    /// The text, for `text` and `input_text`.
+    text: Option<String>,
+    /// The picture, for `image_url`; `input_image` has the address itself here.
+    image_url: Option<ImageAddress>,
+}
+
+/// What a part is.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ContentKind {
+    Text,
+    ImageUrl,
+    InputText,
+    InputImage,
+}
+
+/// A picture.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ImageAddress {
+    /// A data URL, as in `data:image/png;base64,…`. Others are not fetched.
+    url: String,
 }
 
 /// An answer in one piece.
@@ -92,14 +130,24 @@ pub(crate) struct ResponseRequest {
     /// A model of `/v1/models`; `default` is the CLI's own choice.
     #[schema(min_length = 1)]
     model: String,
-    /// What the user says. Instead of a text it may be a list of messages, of which the last is of the user.
-    input: String,
+    /// What the user says: a text, or messages of which the last is of the user.
+    input: ResponseInput,
     /// Added to the system prompt.
     instructions: Option<String>,
     /// The response that this one continues.
     previous_response_id: Option<String>,
     /// The response comes as server-sent events while it is written.
     stream: Option<bool>,
+}
+
+/// What the user says.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ResponseInput {
+    /// A text.
+    Text(String),
+    /// Messages.
+    Messages(Vec<ChatMessage>),
 }
 
 /// A response in one piece.
