@@ -48,6 +48,7 @@ test: need-cargo need-npm ## run all tests, also against the pinned real CLIs an
 	scripts/setup-real-cli.sh
 	scripts/setup-debian.sh chromium nginx
 	scripts/setup-openai-clients.sh
+	scripts/setup-synapse.sh
 	scripts/setup-web.sh --build
 	cargo test --workspace --all-features --locked
 	scripts/check-api.sh --quick

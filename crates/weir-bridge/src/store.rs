@@ -10,8 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
+use crate::channel::{ChannelName, UserId};
 use crate::error::BridgeError;
-use crate::machine::{Change, Kept, Kind, Role};
+use crate::machine::{Change, Kept, Kind, Role, person_key};
 
 /// The newest format of the file that is known here.
 const FORMAT: i64 = 1;
@@ -171,6 +172,31 @@ impl BridgeStore {
         })
     }
 
+    /// Whether somebody could be let in with a code at this time.
+    pub fn has_open_code(&self, now: i64) -> Result<bool, BridgeError> {
+        self.run(|connection| {
+            connection.query_row("SELECT EXISTS (SELECT 1 FROM codes WHERE expires_at > ?1)", [now], |row| {
+                row.get(0)
+            })
+        })
+    }
+
+    /// Whether somebody was let in with a code.
+    pub fn is_paired(&self, channel: &ChannelName, person: &UserId) -> Result<bool, BridgeError> {
+        self.run(|connection| {
+            let key = person_key(channel, person);
+            let value: Option<String> = connection
+                .query_row(
+                    "SELECT value FROM records WHERE kind = ?1 AND key = ?2",
+                    [Kind::Person.as_str(), key.as_str()],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let value: Option<serde_json::Value> = value.and_then(|value| serde_json::from_str(&value).ok());
+            Ok(value.is_some_and(|person| person.get("role").is_some_and(|role| !role.is_null())))
+        })
+    }
+
     /// Uses a pairing code up, and says what it gives; nothing if it is wrong, used or too old.
     pub fn take_code(&self, code: &str, now: i64) -> Result<Option<Role>, BridgeError> {
         self.run(|connection| {
@@ -228,6 +254,7 @@ mod tests {
         let store = BridgeStore::in_memory().unwrap();
         store.add_code("AAAA", Role::User, 100).unwrap();
         store.add_code("BBBB", Role::Admin, 100).unwrap();
+        assert!(store.has_open_code(50).unwrap() && !store.has_open_code(100).unwrap());
         assert_eq!(store.take_code("CCCC", 50).unwrap(), None);
         assert_eq!(store.take_code("AAAA", 50).unwrap(), Some(Role::User));
         assert_eq!(store.take_code("AAAA", 50).unwrap(), None);

@@ -206,7 +206,8 @@ impl Lease {
         options.conversation = match (facts::cli_session(state), kept.fork_of) {
             (Some(id), _) => Conversation::Resume(SessionId::from(id.as_str())),
             (None, Some(id)) => Conversation::Fork(SessionId::from(id.as_str())),
-            (None, None) => Conversation::New,
+            // A recipe may name the session that it begins.
+            (None, None) => options.conversation,
         };
         options.history = Some(Box::new(state.book.history().clone()));
         options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());

@@ -1,5 +1,6 @@
 //! A channel as the driver sees it.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Attachment, Capabilities, ChannelName, Health, Incoming, IncomingBody, MessageRef, Operation,
-    OperationError,
+    OperationError, UserId,
 };
 use crate::error::BridgeError;
 use crate::store::BridgeStore;
@@ -58,6 +59,8 @@ pub struct Inlet {
     pub(crate) store: Arc<BridgeStore>,
     pub(crate) deliveries: mpsc::Sender<Delivery>,
     pub(crate) health: Arc<Health>,
+    /// Who may talk to the agent by the configuration.
+    pub(crate) people: Arc<BTreeSet<(ChannelName, UserId)>>,
     pub(crate) notes: mpsc::UnboundedSender<String>,
 }
 
@@ -107,6 +110,31 @@ impl Inlet {
         let (store, name) = (Arc::clone(&self.store), self.channel.clone());
         // Where it is lost, deliveries come again, and are recognised.
         let _ = tokio::task::spawn_blocking(move || store.set_cursor(name.as_str(), &value)).await;
+    }
+
+    /// Whether this person may talk to the agent.
+    pub async fn knows(&self, person: &UserId) -> bool {
+        if self.people.contains(&(self.channel.clone(), person.clone())) {
+            return true;
+        }
+        let (channel, person) = (self.channel.clone(), person.clone());
+        self.look_up(move |store| store.is_paired(&channel, &person)).await
+    }
+
+    /// Whether an invitation by this person into a chat may be accepted: they may talk to the agent, or somebody
+    /// can be let in with a code right now.
+    pub async fn may_invite(&self, person: &UserId) -> bool {
+        self.knows(person).await || self.look_up(|store| store.has_open_code(crate::now())).await
+    }
+
+    async fn look_up(
+        &self,
+        question: impl FnOnce(&BridgeStore) -> Result<bool, BridgeError> + Send + 'static,
+    ) -> bool {
+        let store = Arc::clone(&self.store);
+        // Where it cannot be known, nobody is let in.
+        let answer = tokio::task::spawn_blocking(move || question(&store)).await;
+        answer.is_ok_and(|answer| answer.unwrap_or(false))
     }
 
     /// Something for the log.

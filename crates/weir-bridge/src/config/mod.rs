@@ -1,15 +1,16 @@
 //! The configuration of the bridge, as it is written in a file.
 
+mod channels;
 mod sample;
 mod secret;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+pub use channels::{MatrixConfig, MatrixLogin, TelegramConfig, WebhookConfig};
 pub use sample::SAMPLE;
 pub use secret::{Secret, SecretSource};
 
@@ -35,6 +36,8 @@ pub struct Config {
     pub people: Vec<PersonConfig>,
     /// Limits.
     pub limits: LimitsConfig,
+    /// Matrix.
+    pub matrix: Option<MatrixConfig>,
     /// Telegram.
     pub telegram: Option<TelegramConfig>,
     /// A webhook.
@@ -107,7 +110,7 @@ impl TryFrom<toml::Table> for ScopeRuleConfig {
 pub struct PersonConfig {
     /// The channel.
     pub channel: String,
-    /// The channel's name for them: a number on Telegram, with or without quotes.
+    /// The channel's name for them: a number on Telegram, with or without quotes; `@name:server` on Matrix.
     #[serde(deserialize_with = "text_or_number")]
     pub id: String,
     /// What they may do.
@@ -140,38 +143,6 @@ pub struct LimitsConfig {
     pub most_parts: Option<usize>,
 }
 
-/// Telegram.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TelegramConfig {
-    /// The bot's token.
-    pub token: SecretSource,
-    /// Another server of the Bot API than Telegram's.
-    pub api_url: Option<String>,
-}
-
-/// A webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WebhookConfig {
-    /// Where to listen.
-    pub listen: SocketAddr,
-    /// Where to send.
-    pub url: String,
-    /// The secret that both sides know.
-    pub secret: SecretSource,
-    /// The other side can change messages.
-    #[serde(default)]
-    pub edits: bool,
-    /// Longest message, in characters.
-    #[serde(default = "longest")]
-    pub longest: usize,
-}
-
-fn longest() -> usize {
-    16_000
-}
-
 impl Config {
     /// Reads a configuration. Paths in it begin at its folder.
     pub fn read(path: &Path) -> Result<Self, BridgeError> {
@@ -199,11 +170,11 @@ impl Config {
         self.roots.iter_mut().for_each(below);
         self.defaults.workspace.iter_mut().for_each(below);
         self.scopes.iter_mut().filter_map(|rule| rule.settings.workspace.as_mut()).for_each(below);
-        let secrets = [
-            self.telegram.as_mut().map(|telegram| &mut telegram.token),
-            self.webhook.as_mut().map(|webhook| &mut webhook.secret),
-        ];
-        secrets.into_iter().flatten().filter_map(|secret| secret.file.as_mut()).for_each(below);
+        let matrix = self.matrix.iter_mut().flat_map(MatrixConfig::secrets);
+        let telegram = self.telegram.iter_mut().map(|telegram| &mut telegram.token);
+        let webhook = self.webhook.iter_mut().map(|webhook| &mut webhook.secret);
+        let secrets = matrix.chain(telegram).chain(webhook);
+        secrets.filter_map(|secret| secret.file.as_mut()).for_each(below);
     }
 
     /// The folders that conversations may work in.
@@ -256,7 +227,7 @@ impl Config {
         });
         self.check_numbers()?;
         let limits = &self.limits;
-        let known = ["telegram", "webhook", "terminal"];
+        let known = ["matrix", "telegram", "webhook", "terminal"];
         let named = self
             .people
             .iter()

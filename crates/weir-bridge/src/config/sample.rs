@@ -59,6 +59,12 @@ ask_timeout_minutes = 10
 # Only administrators may allow tools.
 only_admins_allow = false
 
+# An account on Matrix, if Weir was built with it (`--features matrix`). See docs/bridge.md.
+# [matrix]
+# homeserver = "https://matrix.example.org"
+# user = "@weir:example.org"
+# password = { file = "matrix-password" }
+
 # A bot of @BotFather. Its privacy mode decides what it sees in groups.
 # [telegram]
 # token = { file = "telegram-token" }

@@ -6,7 +6,7 @@ mod batch;
 mod conversations;
 mod engine;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 pub use batch::Batch;
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
-use crate::channel::{Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet};
+use crate::channel::{Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet, UserId};
 use crate::error::BridgeError;
 use crate::machine::{Action, Bridge, Event, Settings};
 use crate::store::BridgeStore;
@@ -38,6 +38,7 @@ pub struct Driver {
     store: Arc<BridgeStore>,
     channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
     health: HealthOfAll,
+    people: Arc<BTreeSet<(ChannelName, UserId)>>,
     conversations: Conversations,
     events: mpsc::UnboundedReceiver<Event>,
     tell: mpsc::UnboundedSender<Event>,
@@ -69,6 +70,7 @@ impl Driver {
     ) -> Result<Self, BridgeError> {
         let capabilities: BTreeMap<ChannelName, Capabilities> =
             channels.iter().map(|(name, channel)| (name.clone(), channel.capabilities())).collect();
+        let people = Arc::new(settings.people.keys().cloned().collect());
         let (bridge, first) = Bridge::restore(settings, capabilities, store.load()?, crate::now());
         store.forget_blobs(crate::now() - KEEP_FILES)?;
         let (tell, events) = mpsc::unbounded_channel();
@@ -80,6 +82,7 @@ impl Driver {
             store,
             channels,
             health,
+            people,
             conversations,
             events,
             tell,
@@ -109,6 +112,7 @@ impl Driver {
                 store: Arc::clone(&self.store),
                 deliveries: deliver.clone(),
                 health: self.health.of(name),
+                people: Arc::clone(&self.people),
                 notes: self.notes.clone(),
             };
             tasks.spawn(Arc::clone(channel).run(inlet));

@@ -21,6 +21,7 @@ mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+pub(crate) use records::person_key;
 pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
 pub use settings::{Per, QueueMode, ScopeRule, ScopeSettings, Settings};
 

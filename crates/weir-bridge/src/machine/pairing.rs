@@ -2,7 +2,7 @@
 
 use crate::channel::{Incoming, IncomingBody, Place, Sender};
 
-use super::records::{Kind, PersonRecord, Role, put};
+use super::records::{Kind, PersonRecord, Role, person_key, put};
 use super::{Action, Bridge, words};
 
 impl Bridge {
@@ -77,7 +77,7 @@ impl Bridge {
     fn keep_person(&mut self, place: &Place, sender: &Sender) {
         let key = (place.channel.clone(), sender.id.clone());
         if let Some(person) = self.people.get(&key) {
-            let change = put(Kind::Person, format!("{}/{}", place.channel, sender.id), person);
+            let change = put(Kind::Person, person_key(&place.channel, &sender.id), person);
             self.change(change);
         }
     }

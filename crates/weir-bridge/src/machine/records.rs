@@ -228,6 +228,11 @@ pub(super) struct PersonRecord {
     pub(super) wrong_codes: u32,
 }
 
+/// The key under which a person is kept.
+pub(crate) fn person_key(channel: &ChannelName, person: &UserId) -> String {
+    format!("{channel}/{person}")
+}
+
 /// A record as its type, or none if it is from a newer version.
 pub(super) fn read<T: DeserializeOwned>(kept: &Kept) -> Option<T> {
     serde_json::from_value(kept.value.clone()).ok()

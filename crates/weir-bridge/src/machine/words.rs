@@ -2,7 +2,7 @@
 
 use crate::engine::{Ending, Facts};
 
-pub(super) const PAIRING_HINT: &str = "I do not know you yet. Ask the owner for a pairing code (`weir bridge pair`), then send me `/pair CODE`.";
+pub(super) const PAIRING_HINT: &str = "I do not know you yet. Ask the owner for a pairing code (`weir bridge pair`), then send me `/pair CODE` or `!pair CODE`.";
 pub(super) const PAIRED: &str = "You are paired. Send me a message, or `/help`.";
 pub(super) const WRONG_CODE: &str = "That code is not valid. Codes work once, and for a short time.";
 pub(super) const NO_MORE_CODES: &str = "That code is not valid. No more codes are accepted from you; ask the owner to allow you in the configuration.";

@@ -55,7 +55,7 @@ impl Prepared {
             let text = format!("the folder {} is not there: make it first", missing.display());
             return Err(UsageError(text).into());
         }
-        let channels = channels(&config)?;
+        let channels = channels(&config, &engine::data_dir_name(&config)?)?;
         Ok(Self { config, settings, channels })
     }
 

@@ -12,12 +12,17 @@ use weir_store::{Durability, SqliteOptions, SqliteStore};
 
 use crate::folders;
 
-/// Where messages and conversations are kept.
+/// Where messages and conversations are kept. It may not be there yet.
+pub(super) fn data_dir_name(config: &Config) -> anyhow::Result<PathBuf> {
+    if let Some(folder) = &config.data_dir {
+        return Ok(folder.clone());
+    }
+    Ok(folders::state().context("data_dir: name a folder, because HOME is not set")?.join("bridge"))
+}
+
+/// Where messages and conversations are kept, which is made if it is not there.
 pub(super) fn data_dir(config: &Config) -> anyhow::Result<PathBuf> {
-    let folder = match &config.data_dir {
-        Some(folder) => folder.clone(),
-        None => folders::state().context("data_dir: name a folder, because HOME is not set")?.join("bridge"),
-    };
+    let folder = data_dir_name(config)?;
     folders::create_private(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     Ok(folder)
 }

@@ -30,7 +30,7 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     if settings.people.is_empty() {
         say("note", "nobody is allowed by name; `weir bridge pair` lets people in")?;
     }
-    for (name, channel) in channels::channels(&config)? {
+    for (name, channel) in channels::channels(&config, &engine::data_dir_name(&config)?)? {
         match channel.check().await {
             Ok(lines) => {
                 for line in lines {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Talks to the same agent from a chat: Telegram, a webhook, this terminal
+/// Talks to the same agent from a chat: Matrix, Telegram, a webhook, this terminal
 ///
 /// `init` writes a commented configuration, `check` logs in and says what works, `run` does the work. `try` needs no
 /// account: it is a chat on this terminal.

@@ -20,7 +20,8 @@ pub(crate) use bridge::{
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
 pub(crate) use loops::{
-    LoopCommand, LoopConfigCommand, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts, LoopRunOpts,
+    LoopCommand, LoopConfigCommand, LoopListenOpts, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts,
+    LoopRunOpts,
 };
 pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};

@@ -144,7 +144,7 @@ pub(crate) enum LogFormatOpt {
 }
 
 /// Where the server keeps what it keeps.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DataOpts {
     /// Where sessions, tokens and the audit log are kept
     #[arg(long, value_name = "DIR", env = "WEIR_DATA_DIR", hide_env_values = true)]

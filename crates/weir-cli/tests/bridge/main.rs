@@ -61,6 +61,41 @@ fn what_is_wrong_is_said_and_secrets_are_not() {
     assert!(done.stderr.contains("bad.toml") && done.stderr.contains("workspace"), "{done:?}");
 }
 
+/// A configuration with Matrix, where nobody answers.
+fn configure_matrix(place: &Place, login: &str) -> String {
+    let file = place.path("matrix.toml");
+    let text = format!(
+        "data_dir = \"data\"\n[defaults]\nworkspace = \"workspace\"\n[matrix]\nhomeserver = \"http://127.0.0.1:9\"\n{login}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    std::fs::write(place.path("password"), "a password nobody should see\n").unwrap();
+    file.display().to_string()
+}
+
+#[test]
+#[cfg(not(feature = "matrix"))]
+fn without_matrix_it_says_how_to_get_it() {
+    let place = Place::new();
+    let file = configure_matrix(&place, "user = \"@weir:e.org\"\npassword = { file = \"password\" }");
+    for command in ["check", "run"] {
+        let done = place.weir(&["bridge", command, "--config", &file]).expect(2);
+        assert!(done.stderr.contains("--features matrix"), "{done:?}");
+    }
+}
+
+#[test]
+#[cfg(feature = "matrix")]
+fn with_matrix_it_says_what_is_wrong() {
+    let place = Place::new();
+    let file = configure_matrix(&place, "user = \"@weir:e.org\"\npassword = { file = \"password\" }");
+    let done = place.weir(&["bridge", "check", "--config", &file]).expect(1);
+    assert!(done.text().contains("wrong matrix: the homeserver cannot be reached"), "{done:?}");
+    assert!(!format!("{done:?}").contains("nobody should see"));
+    let file = configure_matrix(&place, "user = \"@weir:e.org\"");
+    let done = place.weir(&["bridge", "check", "--config", &file]).expect(1);
+    assert!(done.stderr.contains("matrix: name `user` and `password`, or `access_token`"), "{done:?}");
+}
+
 #[test]
 fn a_code_is_printed_once() {
     let place = Place::new();

@@ -1,0 +1,30 @@
+//! The bridge's channel to Matrix: rooms, threads, edits, replies, reactions, typing, pictures and files, in plain and
+//! in encrypted rooms.
+//!
+//! [`MatrixChannel`] is the channel. What an event means (`read`), which events of a room are new
+//! (`timeline`), what a message looks like on the wire (`content`) and what a refusal means (`failure`) are functions
+//! without side effects; `listen`, `listener` and `perform` talk to the homeserver.
+//!
+//! It knows nothing of conversations, and it keeps nothing but its login and what the Matrix SDK keeps.
+
+// The futures of the SDK are nested deeply.
+#![recursion_limit = "256"]
+
+mod channel;
+mod check;
+mod content;
+mod failure;
+mod files;
+mod held;
+mod invites;
+mod kept_login;
+mod listen;
+mod listener;
+mod login;
+mod mention;
+mod missed;
+mod perform;
+mod read;
+mod timeline;
+
+pub use channel::{MatrixChannel, MatrixOptions};

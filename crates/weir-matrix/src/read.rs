@@ -1,0 +1,293 @@
+//! Events of Matrix as what came in.
+
+use matrix_sdk::ruma::events::reaction::ReactionEventContent;
+use matrix_sdk::ruma::events::room::MediaSource;
+use matrix_sdk::ruma::events::room::message::sanitize::remove_plain_reply_fallback;
+use matrix_sdk::ruma::events::room::message::{MessageType, Relation, RoomMessageEventContent};
+use matrix_sdk::ruma::events::{
+    AnySyncMessageLikeEvent, AnySyncTimelineEvent, OriginalSyncMessageLikeEvent, SyncMessageLikeEvent,
+};
+use matrix_sdk::ruma::{OwnedEventId, RoomId, UserId};
+use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, Place, Sender, ThreadId};
+
+use crate::mention::{Names, without_mention};
+
+/// A file to be downloaded.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) source: MediaSource,
+    pub(crate) name: String,
+    pub(crate) media_type: String,
+    /// How many bytes it has, by its sender's word.
+    pub(crate) size: u64,
+}
+
+/// Where an event stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting<'a> {
+    pub(crate) channel: &'a ChannelName,
+    pub(crate) room: &'a RoomId,
+    pub(crate) names: Names<'a>,
+    /// What the sender calls themselves.
+    pub(crate) sender_name: &'a str,
+    /// Nobody else is in the room.
+    pub(crate) direct: bool,
+    pub(crate) order: i64,
+}
+
+/// What an event means.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) incoming: Incoming,
+    pub(crate) wanted: Vec<Wanted>,
+    /// If this is one of our messages, the event is meant for us.
+    pub(crate) answers: Option<OwnedEventId>,
+}
+
+/// What an event means; none if it means nothing to us.
+pub(crate) fn read(event: &AnySyncTimelineEvent, setting: &Setting<'_>) -> Option<Reading> {
+    let AnySyncTimelineEvent::MessageLike(event) = event else { return None };
+    if event.sender() == setting.names.id {
+        return None;
+    }
+    match event {
+        AnySyncMessageLikeEvent::RoomMessage(SyncMessageLikeEvent::Original(event)) => {
+            message(event, setting)
+        }
+        AnySyncMessageLikeEvent::Reaction(SyncMessageLikeEvent::Original(event)) => {
+            Some(reaction(event, setting))
+        }
+        _ => None,
+    }
+}
+
+fn message(
+    event: &OriginalSyncMessageLikeEvent<RoomMessageEventContent>,
+    setting: &Setting<'_>,
+) -> Option<Reading> {
+    let content = &event.content;
+    let (text, wanted) = body(&content.msgtype, setting.sender_name)?;
+    let (thread, reply_to, answers) = match &content.relates_to {
+        // The message was read when it came; what it is changed to later is not read.
+        Some(Relation::Replacement(_)) => return None,
+        Some(Relation::Reply(reply)) => {
+            let to = &reply.in_reply_to.event_id;
+            (None, Some(to.as_str().into()), Some(to.clone()))
+        }
+        Some(Relation::Thread(thread)) => {
+            let to = thread.in_reply_to.as_ref().map(|reply| reply.event_id.clone());
+            // For programs without threads a message is a reply to the one before it. That is no reply.
+            let reply_to = to.as_ref().filter(|_| !thread.is_falling_back).map(|to| to.as_str().into());
+            (Some(ThreadId::from(thread.event_id.as_str())), reply_to, to)
+        }
+        _ => (None, None, None),
+    };
+    let (text, named) = without_mention(&text, &setting.names);
+    let mentioned =
+        content.mentions.as_ref().is_some_and(|mentions| mentions.user_ids.contains(setting.names.id));
+    let incoming = Incoming {
+        key: event.event_id.to_string(),
+        place: place(setting, thread),
+        sender: sender(&event.sender, setting),
+        direct: setting.direct,
+        addressed: setting.direct || named || mentioned,
+        order: setting.order,
+        message: Some(event.event_id.as_str().into()),
+        body: IncomingBody::Text { text, attachments: Vec::new(), reply_to },
+    };
+    Some(Reading { incoming, wanted, answers })
+}
+
+fn reaction(event: &OriginalSyncMessageLikeEvent<ReactionEventContent>, setting: &Setting<'_>) -> Reading {
+    let annotation = &event.content.relates_to;
+    let body =
+        IncomingBody::Reaction { to: annotation.event_id.as_str().into(), key: annotation.key.clone() };
+    let incoming = Incoming {
+        key: event.event_id.to_string(),
+        place: place(setting, None),
+        sender: sender(&event.sender, setting),
+        direct: setting.direct,
+        addressed: true,
+        order: setting.order,
+        message: None,
+        body,
+    };
+    Reading { incoming, wanted: Vec::new(), answers: None }
+}
+
+fn place(setting: &Setting<'_>, thread: Option<ThreadId>) -> Place {
+    Place { channel: setting.channel.clone(), chat: setting.room.as_str().into(), thread }
+}
+
+fn sender(id: &UserId, setting: &Setting<'_>) -> Sender {
+    Sender { id: id.as_str().into(), name: setting.sender_name.to_owned(), is_bot: false }
+}
+
+/// What a message says and what is with it; none for kinds that say nothing to us. Notices are how programs talk.
+fn body(message: &MessageType, sender_name: &str) -> Option<(String, Vec<Wanted>)> {
+    let file = |caption: Option<&str>,
+                name: &str,
+                source: &MediaSource,
+                media_type: Option<&String>,
+                usual: &str,
+                size: Option<matrix_sdk::ruma::UInt>| {
+        let wanted = Wanted {
+            source: source.clone(),
+            name: name.to_owned(),
+            media_type: media_type.map_or(usual, String::as_str).to_owned(),
+            size: size.map_or(0, u64::from),
+        };
+        (caption.unwrap_or_default().to_owned(), vec![wanted])
+    };
+    Some(match message {
+        MessageType::Text(text) => (remove_plain_reply_fallback(&text.body).to_owned(), Vec::new()),
+        MessageType::Emote(emote) => (format!("* {sender_name} {}", emote.body), Vec::new()),
+        MessageType::Location(location) => (format!("{} ({})", location.body, location.geo_uri), Vec::new()),
+        MessageType::Image(image) => {
+            let info = image.info.as_deref();
+            let (kind, size) =
+                (info.and_then(|info| info.mimetype.as_ref()), info.and_then(|info| info.size));
+            file(image.caption(), image.filename(), &image.source, kind, "image/jpeg", size)
+        }
+        MessageType::File(document) => {
+            let info = document.info.as_deref();
+            let (kind, size) =
+                (info.and_then(|info| info.mimetype.as_ref()), info.and_then(|info| info.size));
+            file(
+                document.caption(),
+                document.filename(),
+                &document.source,
+                kind,
+                "application/octet-stream",
+                size,
+            )
+        }
+        MessageType::Audio(audio) => {
+            let info = audio.info.as_deref();
+            let (kind, size) =
+                (info.and_then(|info| info.mimetype.as_ref()), info.and_then(|info| info.size));
+            file(audio.caption(), audio.filename(), &audio.source, kind, "audio/ogg", size)
+        }
+        MessageType::Video(video) => {
+            let info = video.info.as_deref();
+            let (kind, size) =
+                (info.and_then(|info| info.mimetype.as_ref()), info.and_then(|info| info.size));
+            file(video.caption(), video.filename(), &video.source, kind, "video/mp4", size)
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use matrix_sdk::ruma::events::AnySyncTimelineEvent;
+    use matrix_sdk::ruma::{room_id, user_id};
+    use serde_json::{Value, json};
+    use weir_bridge::channel::IncomingBody;
+
+    use super::{Names, Reading, Setting, read};
+
+    fn reading(kind: &str, content: &Value, direct: bool) -> Option<Reading> {
+        let event = json!({"type": kind, "event_id": "$e", "sender": "@anna:e.org", "origin_server_ts": 1, "content": content});
+        let event: AnySyncTimelineEvent = serde_json::from_value(event).unwrap();
+        let setting = Setting {
+            channel: &"matrix".into(),
+            room: room_id!("!r:e.org"),
+            names: Names { id: user_id!("@weir:e.org"), display_name: None },
+            sender_name: "Anna",
+            direct,
+            order: 7,
+        };
+        read(&event, &setting)
+    }
+
+    fn text(content: &Value) -> Reading {
+        reading("m.room.message", content, false).unwrap()
+    }
+
+    #[test]
+    fn a_mention_makes_a_message_ours() {
+        let plain = text(&json!({"msgtype": "m.text", "body": "hello"}));
+        assert!(!plain.incoming.addressed);
+        assert_eq!((plain.incoming.key.as_str(), plain.incoming.order), ("$e", 7));
+        let named =
+            text(&json!({"msgtype": "m.text", "body": "hello", "m.mentions": {"user_ids": ["@weir:e.org"]}}));
+        assert!(named.incoming.addressed);
+        let other =
+            text(&json!({"msgtype": "m.text", "body": "hello", "m.mentions": {"user_ids": ["@x:e.org"]}}));
+        assert!(!other.incoming.addressed);
+    }
+
+    #[test]
+    fn a_thread_is_a_place_and_its_fallback_is_no_reply() {
+        let threaded = |falling_back: bool| {
+            text(
+                &json!({"msgtype": "m.text", "body": "x", "m.relates_to": {"rel_type": "m.thread", "event_id": "$root",
+                "is_falling_back": falling_back, "m.in_reply_to": {"event_id": "$last"}}}),
+            )
+        };
+        let fallback = threaded(true);
+        assert_eq!(fallback.incoming.place.thread, Some("$root".into()));
+        assert!(matches!(&fallback.incoming.body, IncomingBody::Text { reply_to: None, .. }));
+        assert_eq!(fallback.answers.unwrap(), "$last");
+        let reply = threaded(false);
+        assert!(
+            matches!(&reply.incoming.body, IncomingBody::Text { reply_to: Some(to), .. } if to.as_str() == "$last")
+        );
+    }
+
+    #[test]
+    fn replies_lose_what_they_quote() {
+        let reply = text(&json!({"msgtype": "m.text", "body": "> <@weir:e.org> May it?\n\nno",
+            "m.relates_to": {"m.in_reply_to": {"event_id": "$card"}}}));
+        let IncomingBody::Text { text, reply_to, .. } = &reply.incoming.body else { panic!() };
+        assert_eq!((text.as_str(), reply_to.as_ref().unwrap().as_str()), ("no", "$card"));
+    }
+
+    #[test]
+    fn pictures_have_their_caption_for_a_text() {
+        let image = |extra: Value| {
+            let mut content = json!({"msgtype": "m.image", "body": "cat.png", "url": "mxc://e.org/1", "info": {"mimetype": "image/png", "size": 9}});
+            content.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            let reading = text(&content);
+            let IncomingBody::Text { text, .. } = reading.incoming.body else { panic!() };
+            (
+                text,
+                reading.wanted[0].name.clone(),
+                reading.wanted[0].media_type.clone(),
+                reading.wanted[0].size,
+            )
+        };
+        assert_eq!(image(json!({})), (String::new(), "cat.png".into(), "image/png".into(), 9));
+        assert_eq!(image(json!({"body": "My cat", "filename": "cat.png"})).0, "My cat");
+    }
+
+    #[test]
+    fn programs_edits_and_ourselves_are_not_read() {
+        let notice = json!({"msgtype": "m.notice", "body": "beep"});
+        assert!(reading("m.room.message", &notice, true).is_none());
+        let edit = json!({"msgtype": "m.text", "body": "* x", "m.new_content": {"msgtype": "m.text", "body": "x"},
+            "m.relates_to": {"rel_type": "m.replace", "event_id": "$1"}});
+        assert!(reading("m.room.message", &edit, true).is_none());
+        let event = json!({"type": "m.room.message", "event_id": "$e", "sender": "@weir:e.org", "origin_server_ts": 1,
+            "content": {"msgtype": "m.text", "body": "x"}});
+        let event: AnySyncTimelineEvent = serde_json::from_value(event).unwrap();
+        let setting = Setting {
+            channel: &"matrix".into(),
+            room: room_id!("!r:e.org"),
+            names: Names { id: user_id!("@weir:e.org"), display_name: None },
+            sender_name: "Weir",
+            direct: true,
+            order: 1,
+        };
+        assert!(read(&event, &setting).is_none());
+    }
+
+    #[test]
+    fn a_reaction_names_the_message_and_the_key() {
+        let content = json!({"m.relates_to": {"rel_type": "m.annotation", "event_id": "$card", "key": "1\u{fe0f}\u{20e3}"}});
+        let reading = reading("m.reaction", &content, false).unwrap();
+        let IncomingBody::Reaction { to, key } = reading.incoming.body else { panic!() };
+        assert_eq!((to.as_str(), key.as_str()), ("$card", "1\u{fe0f}\u{20e3}"));
+    }
+}

@@ -1,0 +1,176 @@
+//! A bridge with a real homeserver on one side and the simulated CLI on the other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use matrix_sdk::ruma::{OwnedUserId, UserId};
+use tempfile::TempDir;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use weir_bridge::BridgeError;
+use weir_bridge::channel::{Channel, ChannelName};
+use weir_bridge::config::{MatrixLogin, Secret};
+use weir_bridge::driver::Driver;
+use weir_bridge::host::HostEngine;
+use weir_bridge::machine::{Role, Settings};
+use weir_bridge::store::BridgeStore;
+use weir_host::{Host, HostOptions};
+use weir_matrix::{MatrixChannel, MatrixOptions};
+use weir_process::{Environment, StopOptions};
+use weir_session::SessionOptions;
+use weir_store::{Durability, SqliteOptions, SqliteStore};
+
+use crate::person::{PASSWORD, fresh_name, register};
+use crate::synapse::synapse;
+
+/// The simulated CLI. It is an example of this package, so that `cargo test` builds it.
+fn simulated_claude() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).unwrap();
+    let program =
+        built.join("examples").join(format!("matrix-simulated-claude{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "{} is not there: `cargo build -p weir-matrix --examples`", program.display());
+    program
+}
+
+/// What a bridge works with. It can be put into words, for a bridge in a process of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) folder: PathBuf,
+    pub(crate) homeserver: String,
+    pub(crate) bot: OwnedUserId,
+    pub(crate) password: String,
+    pub(crate) settings: Settings,
+}
+
+impl Plan {
+    pub(crate) fn new(folder: &Path, homeserver: &str, bot: &UserId, people: &[&str]) -> Self {
+        let people = people.iter().map(|person| (("matrix".into(), (*person).into()), Role::Admin)).collect();
+        let mut settings = Settings { people, messages_per_minute: 1_000, ..Settings::default() };
+        settings.default_scope.workspace = folder.join("work").to_string_lossy().into_owned();
+        settings.default_scope.debounce_ms = 50;
+        let (folder, homeserver) = (folder.to_owned(), homeserver.to_owned());
+        Self { folder, homeserver, bot: bot.to_owned(), password: PASSWORD.to_owned(), settings }
+    }
+
+    pub(crate) fn options(&self) -> MatrixOptions {
+        MatrixOptions {
+            homeserver: self.homeserver.clone(),
+            login: MatrixLogin::Password {
+                user: self.bot.to_string(),
+                password: Secret::new(&self.password),
+            },
+            folder: self.folder.join("matrix"),
+            passphrase: Some(Secret::new("a passphrase")),
+        }
+    }
+
+    async fn host(&self) -> Host {
+        let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+        let store = SqliteStore::open(self.folder.join("weir.db"), &sqlite).unwrap();
+        let environment = Environment::only(["PATH"])
+            .set("HOME", self.folder.join("home"))
+            .set("TMPDIR", self.folder.join("tmp"));
+        let recipe = move |_: &weir_host::SessionSettings| {
+            let mut options =
+                SessionOptions::new().program(simulated_claude()).environment(environment.clone());
+            options.limits.interrupt = Duration::from_secs(1);
+            options.stop = StopOptions {
+                grace: Duration::from_secs(1),
+                terminate: Duration::from_secs(1),
+                descendants: Duration::from_millis(200),
+                kill: Duration::from_secs(20),
+            };
+            options
+        };
+        // Without a folder for its lock: after a kill, what is left of the one before may hold that for a while.
+        Host::open(HostOptions::new(Arc::new(store), recipe).root(self.folder.join("work"))).await.unwrap()
+    }
+
+    pub(crate) async fn start(&self) -> Running {
+        self.start_with(Arc::new(MatrixChannel::new(self.options()))).await
+    }
+
+    pub(crate) async fn start_with(&self, matrix: Arc<dyn Channel>) -> Running {
+        let host = self.host().await;
+        let channels: BTreeMap<ChannelName, _> = BTreeMap::from([("matrix".into(), matrix)]);
+        let store = Arc::new(BridgeStore::open(&self.folder.join("bridge.db")).unwrap());
+        let (notes, heard) = mpsc::unbounded_channel();
+        let engine = Arc::new(HostEngine::new(host.clone()));
+        let driver = Driver::new(self.settings.clone(), channels, engine, Arc::clone(&store), notes).unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let driver = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            driver.run(stopped).await
+        });
+        Running { stop, driver, host, store, notes: heard }
+    }
+}
+
+/// A place with a bridge of its own: an account, a folder.
+pub(crate) struct Place {
+    _folder: TempDir,
+    pub(crate) plan: Plan,
+}
+
+/// A bridge at work.
+pub(crate) struct Running {
+    stop: oneshot::Sender<()>,
+    driver: JoinHandle<Result<(), BridgeError>>,
+    host: Host,
+    pub(crate) store: Arc<BridgeStore>,
+    notes: mpsc::UnboundedReceiver<String>,
+}
+
+impl Place {
+    pub(crate) async fn new(people: &[&UserId]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home", "work", "tmp"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let bot = register(&fresh_name("weir")).await;
+        let people: Vec<&str> = people.iter().map(|person| person.as_str()).collect();
+        let plan = Plan::new(folder.path(), &synapse().await.url, &bot, &people);
+        Self { _folder: folder, plan }
+    }
+
+    pub(crate) fn bot(&self) -> &UserId {
+        &self.plan.bot
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.plan.folder.join(name)
+    }
+}
+
+impl Running {
+    /// Waits until the log has a line with these words.
+    pub(crate) async fn notes(&mut self, words: &str) -> String {
+        let waiting = async {
+            loop {
+                let note = self.notes.recv().await.unwrap();
+                if note.contains(words) {
+                    return note;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(120), waiting).await.unwrap()
+    }
+
+    /// Waits until it ends by itself, and says why.
+    pub(crate) async fn fails(self) -> String {
+        let ended = tokio::time::timeout(Duration::from_secs(120), self.driver).await.unwrap();
+        self.host.shut_down(Duration::from_secs(5)).await;
+        ended.unwrap().unwrap_err().to_string()
+    }
+
+    pub(crate) async fn end(self) {
+        let _ = self.stop.send(());
+        self.driver.await.unwrap().unwrap();
+        self.host.shut_down(Duration::from_secs(5)).await;
+    }
+}
