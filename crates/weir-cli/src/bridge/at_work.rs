@@ -137,10 +137,16 @@ async fn work(
     };
     let worked = driver.run(stop).await;
     if let Err(error) = &worked {
-        tell(&format!("weir bridge: it has ended: {error}"));
+        tell(&format!("weir bridge: it has ended: {}", with_causes(error)));
     }
     logging.abort();
     telling.abort();
     health::remove(&folder);
     worked
+}
+
+/// An error with what led to it, in a line.
+fn with_causes(error: &BridgeError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
