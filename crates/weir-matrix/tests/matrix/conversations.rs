@@ -1,7 +1,5 @@
 //! Replies: edited, long, in threads, many at once.
 
-use std::time::Duration;
-
 use serde_json::json;
 use weir_bridge::machine::Per;
 
@@ -82,18 +80,7 @@ async fn a_burst_is_answered_without_loss() {
         anna.says(&room, &format!("and number {number}")).await;
     }
     anna.sees("the first answer", |shown| shown.text.contains("First.")).await;
-    let started = std::time::Instant::now();
-    let outcomes = loop {
-        let kept = bridge.store.load().unwrap();
-        let done = kept.iter().filter(|kept| kept.kind.as_str() == "done");
-        let outcomes: Vec<String> =
-            done.map(|kept| kept.value["outcome"].as_str().unwrap_or_default().to_owned()).collect();
-        if outcomes.len() == 20 {
-            break outcomes;
-        }
-        assert!(started.elapsed() < Duration::from_secs(120), "{outcomes:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+    let outcomes = bridge.settles(20).await;
     let count = |wanted: &str| outcomes.iter().filter(|outcome| *outcome == wanted).count();
     // What came while the first was answered is one prompt with one answer, or a few where the machine is slow.
     assert_eq!(count("answered") + count("merged"), 20, "{outcomes:?}");

@@ -78,17 +78,7 @@ async fn nothing_is_lost_and_nothing_is_answered_twice(encrypted: bool) {
     })
     .await;
     // Each message has its outcome, also those that were said meanwhile.
-    let all_done = async {
-        loop {
-            let kept = bridge.store.load().unwrap();
-            let count = |kind: &str| kept.iter().filter(|kept| kept.kind.as_str() == kind).count();
-            if count("inbox") == 0 && count("done") == 33 {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(120), all_done).await.unwrap();
+    bridge.settles(33).await;
     anna.says(&room, &script(&json!([{"text": "The last."}]))).await;
     anna.sees("the last answer", |shown| shown.text.contains("The last.")).await;
     let texts = anna.texts_of(place.bot());

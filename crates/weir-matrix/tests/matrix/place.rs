@@ -161,6 +161,24 @@ impl Running {
         tokio::time::timeout(Duration::from_secs(120), waiting).await.unwrap()
     }
 
+    /// Waits until so many messages have their outcome and none is without, and gives the outcomes.
+    pub(crate) async fn settles(&self, count: usize) -> Vec<String> {
+        let started = std::time::Instant::now();
+        loop {
+            let kept = self.store.load().unwrap();
+            let of = |kind: &'static str| kept.iter().filter(move |kept| kept.kind.as_str() == kind);
+            let outcomes: Vec<String> = of("done")
+                .map(|kept| kept.value["outcome"].as_str().unwrap_or_default().to_owned())
+                .collect();
+            if outcomes.len() == count && of("inbox").next().is_none() {
+                return outcomes;
+            }
+            let waiting: Vec<_> = of("inbox").chain(of("reply")).collect();
+            assert!(started.elapsed() < Duration::from_secs(120), "{outcomes:?}\n{waiting:#?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Waits until it ends by itself, and says why.
     pub(crate) async fn fails(self) -> String {
         let ended = tokio::time::timeout(Duration::from_secs(120), self.driver).await.unwrap();
