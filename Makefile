@@ -84,7 +84,7 @@ clippy: need-cargo
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 
 doc: need-cargo ## build the API documentation, warnings are errors
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
 
 deps: need-cargo
 	scripts/setup-tools.sh cargo-deny cargo-machete
