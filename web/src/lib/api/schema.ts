@@ -252,6 +252,48 @@ export type ChangesEvent = {
   seq: number;
 };
 
+export type ChatAnswer = {
+  content: string;
+  role: string;
+};
+
+export type ChatChoice = {
+  finish_reason: string;
+  index: number;
+  message: ChatAnswer;
+};
+
+export type ChatCompletion = {
+  choices: Array<ChatChoice>;
+  created: number;
+  id: string;
+  model: string;
+  object: string;
+  usage: ChatUsage;
+};
+
+export type ChatContent = string | Array<Record<string, unknown>>;
+
+export type ChatMessage = {
+  content: ChatContent;
+  role: ChatRole;
+};
+
+export type ChatRequest = {
+  messages: Array<ChatMessage>;
+  model: string;
+  stream?: boolean | null;
+  stream_options?: StreamOptions | null;
+};
+
+export type ChatRole = "system" | "developer" | "user" | "assistant";
+
+export type ChatUsage = {
+  completion_tokens: number;
+  prompt_tokens: number;
+  total_tokens: number;
+};
+
 export type Choice = string | Array<string>;
 
 export type CodeBlock = {
@@ -444,6 +486,18 @@ export type ModelCost = {
   usd: number;
 };
 
+export type ModelEntry = {
+  created: number;
+  id: string;
+  object: string;
+  owned_by: string;
+};
+
+export type ModelList = {
+  data: Array<ModelEntry>;
+  object: string;
+};
+
 export type Notice = ({
   attempt: number;
   delay_ms?: number | null;
@@ -502,6 +556,17 @@ export type Oddities = {
   not_json: number;
   oversize: number;
   unknown_types: number;
+};
+
+export type OpenAiProblem = {
+  error: OpenAiProblemDetails;
+};
+
+export type OpenAiProblemDetails = {
+  code?: string | null;
+  message: string;
+  param?: string | null;
+  type: string;
 };
 
 export type Output = {
@@ -598,6 +663,33 @@ export type RequestState = {
   state: "cancelled";
 } | {
   state: "settled";
+};
+
+export type ResponseInput = string | Array<ChatMessage>;
+
+export type ResponseObject = {
+  created_at: number;
+  id: string;
+  model: string;
+  object: string;
+  output: Array<Record<string, unknown>>;
+  previous_response_id?: string | null;
+  status: string;
+  usage: ResponseUsage;
+};
+
+export type ResponseRequest = {
+  input: ResponseInput;
+  instructions?: string | null;
+  model: string;
+  previous_response_id?: string | null;
+  stream?: boolean | null;
+};
+
+export type ResponseUsage = {
+  input_tokens: number;
+  output_tokens: number;
+  total_tokens: number;
 };
 
 export type ResumeKind = "fresh" | "ok" | "gap";
@@ -713,6 +805,10 @@ export type Status = {
 
 export type Stopped = {
   stopped: boolean;
+};
+
+export type StreamOptions = {
+  include_usage?: boolean | null;
 };
 
 export type TaskId = string;
