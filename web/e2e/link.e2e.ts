@@ -112,6 +112,44 @@ describe("the link", () => {
     ).rejects.toThrow(/403/);
   });
 
+  it("tells by a notification and in its title that an agent waits and ends while nobody looks", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Far away" });
+    const page = await open().visit(server, linkTo(server, id), { permissions: ["notifications"] });
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByRole("menuitem", { name: "Notifications on" }).click();
+    await page.getByText("You are told when an agent waits").waitFor();
+    expect(await page.evaluate(() => Notification.permission)).toBe("granted");
+    // A real notification is shown; the page is only made to believe that it is hidden, and remembers what it told.
+    await page.evaluate(() => {
+      const told: string[] = [];
+      const Real = Notification;
+      class Noted extends Real {
+        constructor(title: string, options?: NotificationOptions) {
+          super(title, options);
+          told.push(`${title}: ${options?.body ?? ""}`);
+          this.onshow = () => told.push(`shown: ${title}: ${options?.body ?? ""}`);
+        }
+      }
+      Object.assign(window, { told, Notification: Noted });
+      Object.defineProperty(document, "hidden", { get: () => true });
+    });
+    const told = () => page.evaluate(() => (window as unknown as { told: string[] }).told);
+    await server.say(
+      id,
+      script({ tool: "Bash", input: { command: "git push origin main", description: "Push" } }, { text: "Pushed." }),
+    );
+    await until("it is shown that the agent waits", async () =>
+      (await told()).some((line) => line.startsWith("shown: An agent waits for you")),
+    );
+    expect(await page.title()).toMatch(/^\(1\)/);
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await until("it is told that the agent is done", async () =>
+      (await told()).some((line) => line.includes("An agent is done")),
+    );
+    expect((await told()).every((line) => line.includes("Far away"))).toBe(true);
+  });
+
   it("shows several sessions side by side", async () => {
     const server = await serve();
     const one = await server.session({ name: "Left one" });

@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 use weir_bridge::channel::{Channel, ChannelName};
 use weir_bridge::driver::Driver;
-use weir_bridge::machine::{Role, Settings};
+use weir_bridge::machine::{QueueMode, Role, Settings};
 use weir_bridge::store::BridgeStore;
 
 use crate::report::print_line;
@@ -67,6 +67,8 @@ fn driver(folder: &Path, chat: &Arc<MemoryChat>, engine: &Arc<MemoryEngine>) -> 
     let mut settings =
         Settings { messages_per_minute: u32::MAX, messages_per_ten_minutes: u32::MAX, ..Settings::default() };
     settings.people.insert(("memory".into(), "me".into()), Role::User);
+    // The time for which messages are collected is chosen, and not the work of the bridge.
+    settings.default_scope.queue = QueueMode::Followup;
     let channel: Arc<dyn Channel> = Arc::<MemoryChat>::clone(chat);
     let channels: BTreeMap<ChannelName, _> = BTreeMap::from([("memory".into(), channel)]);
     let store = Arc::new(BridgeStore::open(&folder.join("bridge.db"))?);

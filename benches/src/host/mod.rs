@@ -1,7 +1,10 @@
-//! Measures the host: how soon a viewer sees what the CLI wrote, and how long a session takes to open.
+//! Measures the host and the server: how soon a viewer sees what the CLI wrote, and how long a session takes to open.
 
 mod latency;
 mod opening;
+mod relay;
+mod served;
+mod sse;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +20,7 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     print_line("\nhost")?;
     print_line("| what | bare | host | ratio |\n|---|---:|---:|---:|")?;
     latency::rows(size)?;
+    served::rows(size)?;
     opening::rows(size)
 }
 
@@ -26,10 +30,17 @@ fn me() -> Actor {
 
 /// A host in a folder, with the stand-in.
 async fn host(folder: &Path) -> anyhow::Result<Host> {
+    host_with(folder, 8).await
+}
+
+/// The same, with so many processes.
+async fn host_with(folder: &Path, processes: usize) -> anyhow::Result<Host> {
     let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
     let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
     crate::live::options()?;
-    let options = HostOptions::new(Arc::new(store), |_| crate::live::options().unwrap_or_default());
+    let mut options = HostOptions::new(Arc::new(store), |_| crate::live::options().unwrap_or_default());
+    options.pool.most = processes;
+    options.most_waiting = processes;
     Ok(Host::open(options.root(folder)).await?)
 }
 

@@ -7,7 +7,10 @@ use serde_json::json;
 use weir_host::{ConversationId, Host, WatchQuery};
 use weir_store::{Append, Durability, NewEvent, ReadQuery, SqliteOptions, SqliteStore, Store};
 
+use super::served::serve;
+use super::sse::{Client, Place};
 use super::{host, session};
+use crate::allocations;
 use crate::live::runtime;
 use crate::report::print_line;
 use crate::workload::Size;
@@ -20,25 +23,64 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
         session(&host, folder.path()).await
     })?;
     fill(folder.path(), &id, events)?;
-    let mut best = [f64::INFINITY; 3];
+    let mut best = [f64::INFINITY; 5];
+    let mut memory = [0.0; 2];
     for _ in 0..3 {
-        let [bare, open, page] = &mut best;
+        let [bare, first, again, page, served] = &mut best;
         *bare = bare.min(read(folder.path(), &id)?);
+        forget(folder.path())?;
         runtime()?.block_on(async {
             let host = host(folder.path()).await?;
-            *open = open.min(snapshot(&host, &id).await?);
+            *first = first.min(snapshot(&host, &id).await?);
+            gone(&host).await;
+            let before = allocations::live_bytes();
+            *again = again.min(snapshot(&host, &id).await?);
             let start = Instant::now();
-            host.transcript(&id, Some(2000), 200).await?;
+            host.transcript(&id, Some(events as u64 / 2), 200).await?;
             *page = page.min(start.elapsed().as_secs_f64());
+            let (place, stop, serving) = serve(&host, folder.path()).await?;
+            let place = Place { path: format!("/v1/sessions/{id}/events?format=view"), ..place };
+            let start = Instant::now();
+            let mut client = Client::connect(&place).await?;
+            client.first_event().await?;
+            *served = served.min(start.elapsed().as_secs_f64());
+            let kib = |bytes: i64| (allocations::live_bytes() - bytes) as f64 / 1024.0;
+            let watched = kib(before);
+            drop(client);
+            gone(&host).await;
+            memory = [watched, kib(before)];
+            drop((host, stop));
+            serving.await?;
             anyhow::Ok(())
         })?;
     }
-    let [bare, open, page] = best.map(|seconds| seconds * 1000.0);
+    let [bare, first, again, page, served] = best.map(|seconds| seconds * 1000.0);
     let row = |what: &str, ours: f64| {
         format!("| {what}, log of {events} events | {bare:.0} ms | {ours:.0} ms | {:.2} |", ours / bare)
     };
-    print_line(&row("read the log, and open it to the snapshot", open))?;
-    print_line(&row("read the log, and an old page of the transcript", page))
+    print_line(&row("read the log, and open it to the snapshot for the first time", first))?;
+    print_line(&row("read the log, and open it again", again))?;
+    print_line(&row("read the log, and open it again at a client of the server", served))?;
+    print_line(&row("read the log, and a page from the middle of the transcript", page))?;
+    let [watched, left] = memory;
+    print_line(&format!(
+        "| heap for a log of {events} events, while somebody looks and after that | | {watched:.0} and {left:.0} KiB | |"
+    ))
+}
+
+/// Checkpoints go, as if nobody had ever looked.
+fn forget(folder: &Path) -> anyhow::Result<()> {
+    drop(open(folder)?);
+    let file = rusqlite::Connection::open(folder.join("weir.db"))?;
+    file.execute("DELETE FROM checkpoint", [])?;
+    Ok(())
+}
+
+/// Waits until nothing of the session is in memory.
+async fn gone(host: &Host) {
+    while host.metrics().sessions.iter().any(|(_, count)| *count > 0) {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
 }
 
 async fn snapshot(host: &Host, id: &ConversationId) -> anyhow::Result<f64> {

@@ -1,7 +1,7 @@
 //! A stand-in for the CLI that does nothing but what is measured.
 //!
 //! It answers the handshake, and each message says what to play: `ticks COUNT MICROSECONDS`,
-//! `messages COUNT MICROSECONDS`, `stream WORKLOAD SIZE`, `line BYTES` or `nothing`.
+//! `messages COUNT MICROSECONDS`, `large COUNT MICROSECONDS BYTES`, `stream WORKLOAD SIZE`, `line BYTES` or `nothing`.
 
 use std::io::{BufRead as _, Write};
 use std::time::Duration;
@@ -56,6 +56,9 @@ fn turn(out: &mut impl Write, message: &Value) -> anyhow::Result<()> {
     match words.as_slice() {
         ["ticks", count, pause] => ticks(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
         ["messages", count, pause] => messages(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
+        ["large", count, pause, bytes] => {
+            large(out, count.parse()?, Duration::from_micros(pause.parse()?), bytes.parse()?)?;
+        }
         ["stream", name, size] => {
             out.flush()?;
             workload::write(name.parse()?, size.parse()?)?;
@@ -92,11 +95,17 @@ fn ticks(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()
 
 /// Whole messages at a steady pace, each with the time at which it was written.
 fn messages(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()> {
+    large(out, count, pause, 0)
+}
+
+/// The same with so many bytes more in each.
+fn large(out: &mut impl Write, count: u64, pause: Duration, bytes: usize) -> anyhow::Result<()> {
+    let more = "x".repeat(bytes);
     for number in 0..count {
         if !pause.is_zero() {
             pause_for(pause);
         }
-        let block = json!({"type": "text", "text": format!("{} ", nanoseconds())});
+        let block = json!({"type": "text", "text": format!("{} {more}", nanoseconds())});
         let message = json!({"id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "m",
             "content": [block]});
         say(out, &json!({"type": "assistant", "message": message, "session_id": SESSION}))?;

@@ -51,7 +51,7 @@ pub(crate) fn options() -> anyhow::Result<SessionOptions> {
 }
 
 /// A script that starts the stand-in whatever its arguments are.
-fn cli_program() -> anyhow::Result<std::path::PathBuf> {
+pub(crate) fn cli_program() -> anyhow::Result<std::path::PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = std::env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

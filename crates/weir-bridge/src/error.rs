@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum BridgeError {
     /// The file with messages cannot be used.
-    #[error("{path} cannot be used for the bridge's messages: {source}", path = .path.display())]
+    #[error("{path} cannot be used for the bridge's messages", path = .path.display())]
     Store {
         /// The file.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum BridgeError {
         reason: String,
     },
     /// A file cannot be read or written.
-    #[error("{path}: {source}", path = .path.display())]
+    #[error("{path} cannot be read or written", path = .path.display())]
     File {
         /// The file.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! The engine behind `weir serve` and `weir demo`: a log on disk and a host on top of it.
+//! The engine behind `weir serve`, `weir demo` and `weir loop run --listen`: a log on disk and a host on top of it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use weir_host::{Host, HostOptions};
+use weir_host::{Host, HostOptions, SessionSettings};
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
@@ -33,13 +33,22 @@ pub(crate) struct Engine {
 impl Engine {
     /// Opens the log and the host. Whoever calls this has the lock of the data folder.
     pub(crate) async fn open(&self) -> anyhow::Result<Host> {
+        self.open_with(|_| None).await
+    }
+
+    /// The same; some sessions have options of their own.
+    pub(crate) async fn open_with(
+        &self,
+        first: impl Fn(&SessionSettings) -> Option<SessionOptions> + Send + Sync + 'static,
+    ) -> anyhow::Result<Host> {
         folders::create_private(&self.data_directory)
             .with_context(|| format!("cannot make {}", self.data_directory.display()))?;
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.data_directory.join("weir.db"), &sqlite)?;
         let recipe = self.clone();
-        let mut options =
-            HostOptions::new(Arc::new(store), move |settings| recipe.session(&settings.id.to_string()));
+        let mut options = HostOptions::new(Arc::new(store), move |settings| {
+            first(settings).unwrap_or_else(|| recipe.session(&settings.id.to_string()))
+        });
         options.roots.clone_from(&self.roots);
         options.pool.most = self.most_processes;
         options.pool.idle = Some(self.idle);

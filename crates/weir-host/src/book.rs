@@ -196,7 +196,10 @@ impl Book {
             HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
             // Not only through the view: whoever waits for the message must be told even if the view forgot it.
             HostEvent::MessageCancelled { message } => {
-                self.ledger.delivered(message, MessageState::Cancelled);
+                self.ledger.delivered(message, MessageState::Cancelled, None);
+            }
+            HostEvent::MessageFailed { message, error } => {
+                self.ledger.delivered(message, MessageState::Failed, Some(error));
             }
             _ => {}
         }
@@ -335,7 +338,7 @@ impl Book {
             Status::Running | Status::Compacting | Status::Background => return SessionStatus::Running,
             _ => {}
         }
-        if self.ledger.is_any_due() || self.ledger.is_any_in_flight() {
+        if self.ledger.is_any_due() || self.ledger.is_any_under_way() {
             return SessionStatus::Starting;
         }
         if self.restarted.is_some() {
@@ -400,7 +403,7 @@ fn notice(change: &Change<'_>, ledger: &mut Ledger, tally: &mut Tally, failure: 
             if let EntryBody::User(user) = &entry.body
                 && let Some(id) = &user.message
             {
-                ledger.delivered(id, MessageState::of(user.delivery));
+                ledger.delivered(id, MessageState::of(user.delivery), user.error.as_deref());
             }
         }
         Change::TurnReplaced(turn) if turn.state != TurnState::Running => {

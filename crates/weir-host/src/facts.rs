@@ -116,6 +116,7 @@ pub(crate) fn finish(
         MessageState::Indeterminate => {
             Some(failure_with(FailureKind::Died, "the CLI ended before it said what became of the message"))
         }
+        MessageState::Failed => Some(failure_with(FailureKind::Error, "the message could not be sent")),
         _ => None,
     };
     let error = failure.or_else(of_turn).or_else(of_state);
@@ -139,13 +140,7 @@ fn failure_of(turn: &Turn) -> Failure {
     if turn.state == TurnState::Interrupted {
         return failure_with(FailureKind::Interrupted, "the turn was interrupted");
     }
-    let words = if result.errors.is_empty() {
-        result.text.clone().unwrap_or_default()
-    } else {
-        result.errors.join("; ")
-    };
-    let words = if words.is_empty() { format!("the turn failed ({})", result.subtype) } else { words };
-    failure_with(FailureKind::Error, words)
+    failure_with(FailureKind::Error, result.error())
 }
 
 /// Why a session did not answer a message.

@@ -33,6 +33,8 @@ pub(crate) struct Record {
     #[serde(skip)]
     pub(crate) in_flight: bool,
     pub(crate) failure: Option<Failure>,
+    /// What the view says about it.
+    error: Option<String>,
 }
 
 impl Record {
@@ -47,6 +49,7 @@ impl Record {
             text: self.message.text.clone(),
             images: self.images,
             state: self.state,
+            error: self.error.clone(),
             held: self.held && self.state == MessageState::Queued,
             mode: self.message.mode,
             by: self.message.by.clone(),
@@ -101,6 +104,7 @@ impl Ledger {
             claimed: false,
             in_flight: false,
             failure: None,
+            error: None,
         };
         if record.message.goes_first {
             self.records.push_front(record);
@@ -138,11 +142,12 @@ impl Ledger {
     }
 
     /// The view says what has become of a message.
-    pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState) {
+    pub(crate) fn delivered(&mut self, id: &MessageId, state: MessageState, error: Option<&str>) {
         if let Some(record) = self.get_mut(id)
             && record.state != state
         {
             record.state = state;
+            record.error = error.map(str::to_owned);
             if state.is_final() {
                 record.slim();
             }
@@ -244,6 +249,12 @@ impl Ledger {
         self.records.iter().any(|record| record.in_flight)
     }
 
+    /// Whether a message is with a session and nothing was heard of its end. The end is heard a moment before the answer
+    /// comes.
+    pub(crate) fn is_any_under_way(&self) -> bool {
+        self.records.iter().any(|record| record.in_flight && !record.state.is_final())
+    }
+
     /// Messages that were not sent yet.
     pub(crate) fn queued(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(|record| record.state == MessageState::Queued)
@@ -304,7 +315,7 @@ mod tests {
         assert_eq!(next(&mut ledger).as_deref(), Some("a"));
         ledger.set_in_flight(&"a".into(), true);
         assert_eq!((next(&mut ledger), ledger.has_next()), (None, false));
-        ledger.delivered(&"a".into(), MessageState::Answered);
+        ledger.delivered(&"a".into(), MessageState::Answered, None);
         assert!(!ledger.has_next(), "the answer has not come");
         ledger.set_in_flight(&"a".into(), false);
         assert_eq!(next(&mut ledger).as_deref(), Some("b"));
@@ -349,7 +360,7 @@ mod tests {
             let id = number.to_string();
             ledger.accepted(message(&id, MessageMode::Queue), number, 0);
             if number != 3 {
-                ledger.delivered(&id.as_str().into(), MessageState::Answered);
+                ledger.delivered(&id.as_str().into(), MessageState::Answered, None);
             }
         }
         assert_eq!(ledger.records().count(), REMEMBERED + 2);

@@ -77,8 +77,10 @@ pub enum MessageState {
     Sent,
     /// A result says that it was answered.
     Answered,
-    /// It was taken back, or could not be sent.
+    /// It was taken back.
     Cancelled,
+    /// It could not be sent, or its turn ended in an error.
+    Failed,
     /// The CLI ended before it said what became of it.
     Indeterminate,
 }
@@ -91,6 +93,7 @@ impl MessageState {
             Self::Sent => "sent",
             Self::Answered => "answered",
             Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
             Self::Indeterminate => "indeterminate",
         }
     }
@@ -106,6 +109,7 @@ impl MessageState {
             Delivery::Sent | Delivery::Started => Self::Sent,
             Delivery::Answered => Self::Answered,
             Delivery::Cancelled => Self::Cancelled,
+            Delivery::Failed => Self::Failed,
             _ => Self::Indeterminate,
         }
     }
@@ -139,6 +143,9 @@ pub struct MessageInfo {
     pub images: u32,
     /// What has become of it.
     pub state: MessageState,
+    /// Why it has no answer, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Whether it waits for [`crate::Host::resume`], because the host was restarted.
     pub held: bool,
     /// What becomes of it while a turn runs.

@@ -206,7 +206,8 @@ impl Lease {
         options.conversation = match (facts::cli_session(state), kept.fork_of) {
             (Some(id), _) => Conversation::Resume(SessionId::from(id.as_str())),
             (None, Some(id)) => Conversation::Fork(SessionId::from(id.as_str())),
-            (None, None) => Conversation::New,
+            // A recipe may name the session that it begins.
+            (None, None) => options.conversation,
         };
         options.history = Some(Box::new(state.book.history().clone()));
         options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());
@@ -235,7 +236,11 @@ impl Lease {
         }
         if is_final.is_err() {
             // Nobody said what became of it, and nobody will.
-            let lost = HostEvent::MessageCancelled { message: id.clone() };
+            let why = error.map_or_else(
+                || "the CLI did not say what became of the message".to_owned(),
+                |error| error.to_string(),
+            );
+            let lost = HostEvent::MessageFailed { message: id.clone(), error: why };
             let _ = self.recorder.recorded(vec![Item::Host(lost)], ConversationUpdate::default()).await;
         }
         self.lock().book.ledger.set_in_flight(id, false);
@@ -246,10 +251,15 @@ impl Lease {
 
     /// A message cannot be given to the CLI.
     async fn refuse(&self, id: &MessageId, error: &SessionError) {
-        let cancelled = Item::Host(HostEvent::MessageCancelled { message: id.clone() });
+        let event = match error {
+            SessionError::Cancelled | SessionError::Stopped => {
+                HostEvent::MessageCancelled { message: id.clone() }
+            }
+            _ => HostEvent::MessageFailed { message: id.clone(), error: error.to_string() },
+        };
         self.failed(id, &facts::failure_by(error)).await;
         // If the log does not take it, the session has failed and everybody is told so.
-        let _ = self.recorder.recorded(vec![cancelled], ConversationUpdate::default()).await;
+        let _ = self.recorder.recorded(vec![Item::Host(event)], ConversationUpdate::default()).await;
         self.lock().book.ledger.unclaim(id);
         self.refresh();
     }

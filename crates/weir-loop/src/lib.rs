@@ -14,6 +14,7 @@ pub mod config;
 pub mod detect;
 pub mod event;
 pub mod fingerprint;
+mod instant;
 pub mod judge;
 pub mod machine;
 pub mod message;

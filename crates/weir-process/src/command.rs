@@ -3,7 +3,7 @@
 //! It is bounded in time and in what is kept of its output, nothing goes through a shell, and when it is over, or
 //! when the future is dropped, no descendant of it is left.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -225,11 +225,13 @@ impl PlainCommand {
 
     #[expect(clippy::disallowed_methods, reason = "this crate starts processes")]
     fn command(&self, mark: &Mark) -> Result<Command, SpawnError> {
-        let mut command = Command::new(self.absolute_program());
-        command.args(&self.args);
         let ours: Vec<_> = std::env::vars_os().collect();
         let inherited = ours.iter().find(|(name, _)| name == mark::VARIABLE).map(|(_, value)| value.clone());
-        command.env_clear().envs(self.environment.resolve(ours));
+        let theirs: Vec<_> = self.environment.resolve(ours).into_iter().collect();
+        let path = theirs.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+        let mut command = Command::new(self.absolute_program(path));
+        command.args(&self.args);
+        command.env_clear().envs(theirs);
         command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
         if let Some(cwd) = &self.cwd {
             let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
@@ -244,11 +246,19 @@ impl PlainCommand {
         Ok(command)
     }
 
-    /// A relative path with a slash means relative to the folder that the command runs in, as in a shell there.
-    fn absolute_program(&self) -> PathBuf {
+    /// A relative path with a slash means relative to the folder that the command runs in, as in a shell there. A name
+    /// is looked up here: a child whose `PATH` is set by us could not be spawned without a copy of this process, which
+    /// costs more than the command itself.
+    fn absolute_program(&self, path: Option<&OsStr>) -> PathBuf {
         let is_name = self.program.components().count() == 1 && self.program.parent() == Some(Path::new(""));
-        match &self.cwd {
-            Some(cwd) if !is_name => cwd.join(&self.program),
+        match (&self.cwd, path) {
+            (Some(cwd), _) if !is_name => cwd.join(&self.program),
+            // What is not found there is told by the system.
+            (_, Some(path)) if is_name => {
+                let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+                let mut found = folders.map(|folder| folder.join(&self.program));
+                found.find(|file| is_executable(file)).unwrap_or_else(|| self.program.clone())
+            }
             _ => self.program.clone(),
         }
     }
@@ -261,6 +271,15 @@ impl PlainCommand {
             _ => SpawnError::System { program, source },
         }
     }
+}
+
+fn is_executable(file: &Path) -> bool {
+    let Ok(metadata) = std::fs::metadata(file) else { return false };
+    #[cfg(unix)]
+    let may_run = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = true;
+    metadata.is_file() && may_run
 }
 
 /// Reads a stream to its end and keeps the last of it.
@@ -306,6 +325,18 @@ mod tests {
         assert_eq!(done.exit, Exit::with_code(3));
         assert_eq!((done.stdout.text().as_str(), done.stderr.text().as_str()), ("text", "problem\n"));
         assert!(!done.is_success());
+    }
+
+    #[tokio::test]
+    async fn a_name_is_looked_up_in_the_path_that_the_command_gets() {
+        let empty = tempfile::tempdir().unwrap();
+        let run = |path: &Path| {
+            let mut command = PlainCommand::new("sh").args(["-c", "echo found"]);
+            command.environment = Environment::empty().set("PATH", path);
+            command.run()
+        };
+        assert!(matches!(run(empty.path()).await, Err(SpawnError::NoSuchCommand { .. })));
+        assert_eq!(run(Path::new("/bin")).await.unwrap().stdout.text(), "found\n");
     }
 
     #[tokio::test]

@@ -27,6 +27,7 @@
 //! ```
 
 mod brief;
+mod browser;
 mod child;
 mod clock;
 mod command;
@@ -55,6 +56,7 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub use browser::{desktop_opener, show_file};
 pub use command::{Captured, CommandOutput, PlainCommand};
 pub use environment::Environment;
 pub use exit::{Exit, StopOptions, StopReport, StopStep};

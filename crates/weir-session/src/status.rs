@@ -11,6 +11,8 @@ pub(crate) struct Glance {
     has_process: AtomicBool,
     is_busy: AtomicBool,
     turns: AtomicU64,
+    /// What it said is on no disk: it is gone with its process.
+    is_unkept: AtomicBool,
     /// Counts up whenever something happens, so that the oldest is the lowest.
     touched: AtomicU64,
     pid: AtomicU64,
@@ -47,6 +49,16 @@ impl Glance {
     /// Forgets the turns: a new process begins.
     pub(crate) fn process_started(&self) {
         self.turns.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the CLI keeps the conversation on disk.
+    pub(crate) fn set_kept(&self, is_kept: bool) {
+        self.is_unkept.store(!is_kept, Ordering::Relaxed);
+    }
+
+    /// Whether something would be lost if its process were closed.
+    pub(crate) fn needs_its_process(&self) -> bool {
+        self.is_unkept.load(Ordering::Relaxed) && self.turns() > 0
     }
 
     pub(crate) fn touch(&self, number: u64) {

@@ -22,7 +22,10 @@ pub(crate) async fn poll(channel: Arc<TelegramChannel>, inlet: Inlet) -> Result<
     let mut failures = 0_u32;
     let me = loop {
         match channel.me().await {
-            Ok(me) => break me,
+            Ok(me) => {
+                inlet.connected(true);
+                break me;
+            }
             Err(error) => wait(&inlet, &mut failures, &error).await?,
         }
     };

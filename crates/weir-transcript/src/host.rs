@@ -34,6 +34,13 @@ pub enum HostEvent {
         /// Our id for it.
         message: MessageId,
     },
+    /// A message could not be written, and will not be.
+    MessageFailed {
+        /// Our id for it.
+        message: MessageId,
+        /// Why.
+        error: String,
+    },
     /// A request of the CLI was answered.
     RequestAnswered {
         /// The request.

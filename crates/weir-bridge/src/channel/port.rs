@@ -5,13 +5,12 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Attachment, Capabilities, ChannelName, Incoming, IncomingBody, MessageRef, Operation, OperationError,
-    UserId,
+    Attachment, Capabilities, ChannelName, Health, Incoming, IncomingBody, MessageRef, Operation,
+    OperationError, UserId,
 };
 use crate::error::BridgeError;
 use crate::store::BridgeStore;
@@ -146,30 +145,6 @@ impl Inlet {
 
     /// Tells whether the channel can be reached.
     pub fn connected(&self, connected: bool) {
-        self.health.connected.store(i64::from(connected), Ordering::Relaxed);
-    }
-}
-
-/// How a channel is doing.
-#[derive(Debug, Default)]
-pub struct Health {
-    heard: AtomicI64,
-    connected: AtomicI64,
-}
-
-impl Health {
-    fn heard(&self, at: i64) {
-        self.heard.store(at, Ordering::Relaxed);
-        self.connected.store(1, Ordering::Relaxed);
-    }
-
-    /// When something came in last, in milliseconds since 1970.
-    pub fn last_heard(&self) -> Option<i64> {
-        Some(self.heard.load(Ordering::Relaxed)).filter(|at| *at > 0)
-    }
-
-    /// Whether the channel can be reached.
-    pub fn is_connected(&self) -> bool {
-        self.connected.load(Ordering::Relaxed) > 0
+        self.health.set_connected(connected);
     }
 }

@@ -5,6 +5,7 @@ mod sample;
 mod secret;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -75,14 +76,32 @@ pub enum Groups {
 
 /// What holds in some chats.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "toml::Table")]
 pub struct ScopeRuleConfig {
     /// The channel.
     pub channel: String,
     /// The chat; all of the channel where none is named.
     pub chat: Option<String>,
     /// What holds there.
-    #[serde(flatten)]
     pub settings: ScopeConfig,
+}
+
+impl TryFrom<toml::Table> for ScopeRuleConfig {
+    type Error = String;
+
+    /// By hand, because a flattened table would take any misspelt name without a word.
+    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+        let mut text = |name: &str| match table.remove(name) {
+            None => Ok(None),
+            Some(toml::Value::String(text)) => Ok(Some(text)),
+            Some(toml::Value::Integer(number)) => Ok(Some(number.to_string())),
+            Some(_) => Err(format!("{name} must be a text, as in {name} = \"...\"")),
+        };
+        let (channel, chat) = (text("channel")?, text("chat")?);
+        let channel = channel.ok_or("a scope needs the name of its channel")?;
+        let settings = table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(Self { channel, chat, settings })
+    }
 }
 
 /// Somebody who may talk to the agent.
@@ -91,11 +110,20 @@ pub struct ScopeRuleConfig {
 pub struct PersonConfig {
     /// The channel.
     pub channel: String,
-    /// The channel's name for them: a number on Telegram, `@name:server` on Matrix.
+    /// The channel's name for them: a number on Telegram, with or without quotes; `@name:server` on Matrix.
+    #[serde(deserialize_with = "text_or_number")]
     pub id: String,
     /// What they may do.
     #[serde(default = "user")]
     pub role: Role,
+}
+
+fn text_or_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match toml::Value::deserialize(deserializer)? {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        _ => Err(serde::de::Error::custom("it must be a text or a number, as in id = \"123456789\"")),
+    }
 }
 
 fn user() -> Role {
@@ -118,8 +146,13 @@ pub struct LimitsConfig {
 impl Config {
     /// Reads a configuration. Paths in it begin at its folder.
     pub fn read(path: &Path) -> Result<Self, BridgeError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| BridgeError::File { path: path.to_owned(), source })?;
+        let text = std::fs::read_to_string(path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound => BridgeError::Configuration(format!(
+                "{} is not there; `weir bridge init` writes one, and --config names another",
+                path.display()
+            )),
+            _ => BridgeError::File { path: path.to_owned(), source },
+        })?;
         let mut config = Self::parse(&text)
             .map_err(|error| BridgeError::Configuration(format!("{}: {error}", path.display())))?;
         config.resolve(path.parent().unwrap_or(Path::new(".")));
@@ -154,6 +187,32 @@ impl Config {
         roots
     }
 
+    /// Numbers that would make a bridge that does nothing, or never ends.
+    fn check_numbers(&self) -> Result<(), BridgeError> {
+        let wrong = |name: &str, why: &str| Err(BridgeError::Configuration(format!("{name}: {why}")));
+        let limits = &self.limits;
+        let at_least_one = [
+            ("limits.messages_per_minute", limits.messages_per_minute.map(u64::from)),
+            ("limits.messages_per_ten_minutes", limits.messages_per_ten_minutes.map(u64::from)),
+            ("limits.ask_timeout_minutes", limits.ask_timeout_minutes.map(u64::from)),
+            ("limits.most_waiting", limits.most_waiting.map(|most| most as u64)),
+            ("limits.most_parts", limits.most_parts.map(|most| most as u64)),
+        ];
+        if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == Some(0)) {
+            return wrong(name, "it must be 1 or more");
+        }
+        let scopes = self.scopes.iter().map(|rule| &rule.settings);
+        for scope in std::iter::once(&self.defaults).chain(scopes) {
+            if scope.debounce_ms.is_some_and(|time| !(0..=600_000).contains(&time)) {
+                return wrong("debounce_ms", "it must be 0 to 600000, which is ten minutes");
+            }
+            if scope.max_cost_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
+                return wrong("max_cost_usd", "it must be more than 0; leave it out for no limit");
+            }
+        }
+        Ok(())
+    }
+
     /// What the machine needs of it.
     pub fn settings(&self) -> Result<Settings, BridgeError> {
         let usual = Settings::default();
@@ -166,6 +225,7 @@ impl Config {
             workspace: workspace.to_string_lossy().into_owned(),
             ..ScopeSettings::default()
         });
+        self.check_numbers()?;
         let limits = &self.limits;
         let known = ["matrix", "telegram", "webhook", "terminal"];
         let named = self
@@ -261,16 +321,17 @@ mod tests {
             model = \"opus\"
             [[scopes]]
             channel = \"telegram\"
-            chat = \"-1\"
+            chat = -1
             queue = \"steer\"
             [[people]]
             channel = \"telegram\"
-            id = \"7\"
+            id = 7
             role = \"admin\"
         ";
         let settings = Config::parse(text).unwrap().settings().unwrap();
         let rule = &settings.scopes[0];
         assert_eq!(rule.settings.queue, QueueMode::Steer);
+        assert_eq!(rule.chat.as_deref(), Some("-1"));
         assert_eq!(rule.settings.model.as_deref(), Some("opus"));
         assert_eq!(settings.people[&("telegram".into(), "7".into())], Role::Admin);
     }
@@ -286,5 +347,16 @@ mod tests {
                 .contains("no channel \"icq\"")
         );
         assert!(error("[defaults]\nqueue='later'").contains("unknown variant `later`"));
+        for (more, expected) in [
+            ("[[scopes]]\nchannel='telegram'\nquue='steer'", "unknown field `quue`"),
+            ("[[scopes]]\nqueue='steer'", "a scope needs the name of its channel"),
+            ("[[scopes]]\nchannel='telegram'\nchat=true", "chat must be a text"),
+            ("[[people]]\nchannel='telegram'\nid=[1]", "it must be a text or a number"),
+            ("[limits]\nmessages_per_minute=0", "limits.messages_per_minute: it must be 1 or more"),
+            ("[[scopes]]\nchannel='telegram'\nmax_cost_usd=-1", "max_cost_usd: it must be more than 0"),
+        ] {
+            let found = error(&format!("[defaults]\nworkspace='/w'\n{more}"));
+            assert!(found.contains(expected), "{more}: {found}");
+        }
     }
 }

@@ -50,7 +50,12 @@ impl SecretSource {
         let secret = match (&self.file, &self.env) {
             (Some(path), None) => {
                 let read = std::fs::read_to_string(path);
-                read.map_err(|source| BridgeError::File { path: path.clone(), source })?
+                read.map_err(|error| {
+                    let path = path.display();
+                    BridgeError::Configuration(format!(
+                        "{what}: {path} cannot be read: {error}; put the secret there"
+                    ))
+                })?
             }
             (None, Some(name)) => std::env::var(name)
                 .map_err(|_| BridgeError::Configuration(format!("{what}: the variable {name} is not set")))?,

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 pub use batch::Batch;
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
-use crate::channel::{Capabilities, Channel, ChannelName, Delivery, Health, Incoming, Inlet, UserId};
+use crate::channel::{Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet, UserId};
 use crate::error::BridgeError;
 use crate::machine::{Action, Bridge, Event, Settings};
 use crate::store::BridgeStore;
@@ -37,7 +37,7 @@ pub struct Driver {
     first: Vec<Action>,
     store: Arc<BridgeStore>,
     channels: BTreeMap<ChannelName, Arc<dyn Channel>>,
-    health: BTreeMap<ChannelName, Arc<Health>>,
+    health: HealthOfAll,
     people: Arc<BTreeSet<(ChannelName, UserId)>>,
     conversations: Conversations,
     events: mpsc::UnboundedReceiver<Event>,
@@ -75,7 +75,7 @@ impl Driver {
         store.forget_blobs(crate::now() - KEEP_FILES)?;
         let (tell, events) = mpsc::unbounded_channel();
         let conversations = Conversations::new(engine, Arc::clone(&store), tell.clone());
-        let health = channels.keys().map(|name| (name.clone(), Arc::default())).collect();
+        let health = HealthOfAll::new(channels.keys());
         Ok(Self {
             bridge,
             first,
@@ -98,7 +98,7 @@ impl Driver {
     }
 
     /// How each channel is doing.
-    pub fn health(&self) -> BTreeMap<ChannelName, Arc<Health>> {
+    pub fn health(&self) -> HealthOfAll {
         self.health.clone()
     }
 
@@ -111,7 +111,7 @@ impl Driver {
                 channel: name.clone(),
                 store: Arc::clone(&self.store),
                 deliveries: deliver.clone(),
-                health: self.health.get(name).cloned().unwrap_or_default(),
+                health: self.health.of(name),
                 people: Arc::clone(&self.people),
                 notes: self.notes.clone(),
             };

@@ -9,7 +9,8 @@ use crate::random::Random;
 
 pub(crate) fn capabilities(posts_once: bool) -> Capabilities {
     Capabilities {
-        markup: Markup::Plain,
+        // With markup there is something that can be refused.
+        markup: Markup::TelegramHtml,
         longest: 200,
         edits: true,
         deletes: true,
@@ -26,6 +27,13 @@ pub(crate) fn capabilities(posts_once: bool) -> Capabilities {
 pub(crate) struct Shown {
     pub(crate) chat: ChatId,
     pub(crate) text: String,
+}
+
+fn is_marked_up(operation: &Operation) -> bool {
+    match operation {
+        Operation::Post { content, .. } | Operation::Edit { content, .. } => content.text.html.is_some(),
+        _ => false,
+    }
 }
 
 /// What the people see.
@@ -97,6 +105,8 @@ impl Screen {
                 }
                 self.apply(operation)
             }
+            // The channel does not like the markup. What has none is taken.
+            4 if is_marked_up(operation) => Err(OperationError::Refused("can't parse entities".into())),
             _ => self.apply(operation),
         }
     }

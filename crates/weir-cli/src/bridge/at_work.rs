@@ -17,9 +17,11 @@ use weir_host::Host;
 use weir_process::Lock;
 
 use super::channels::{Channels, channels};
-use super::engine;
+use super::{engine, health};
 use crate::exit::{UsageError, tell};
 
+/// The lock's file, beside the inbox.
+pub(super) const LOCK: &str = "bridge.lock";
 /// How long the last words of turns may take to get into their chats, once no turn runs any more.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
@@ -70,7 +72,7 @@ impl Prepared {
     /// Sees to it that there is one bridge with this inbox, and so one poller.
     pub(crate) fn lock(self) -> anyhow::Result<Locked> {
         let folder = engine::data_dir(&self.config)?;
-        let lock = Lock::acquire(&folder.join("bridge.lock"), "weir bridge").with_context(|| {
+        let lock = Lock::acquire(&folder.join(LOCK), "weir bridge").with_context(|| {
             format!("another bridge works with {}; end it, or choose another data_dir", folder.display())
         })?;
         Ok(Locked { prepared: self, folder, lock })
@@ -97,7 +99,7 @@ impl Locked {
         let driver = Driver::new(settings, channels, engine, store, notes)?;
         tell(&format!("weir bridge: at work on {}", names.join(", ")));
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(work(driver, stopped, heard));
+        let task = tokio::spawn(work(driver, folder, stopped, heard));
         Ok(AtWork { stop, task, _lock: lock })
     }
 }
@@ -118,6 +120,7 @@ impl AtWork {
 
 async fn work(
     driver: Driver,
+    folder: PathBuf,
     stopped: oneshot::Receiver<()>,
     mut notes: mpsc::UnboundedReceiver<String>,
 ) -> Result<(), BridgeError> {
@@ -126,6 +129,7 @@ async fn work(
             tell(&format!("weir bridge: {note}"));
         }
     });
+    let telling = tokio::spawn(health::keep_telling(folder.clone(), driver.health()));
     let idle = driver.idle();
     let stop = async {
         let _ = stopped.await;
@@ -133,8 +137,16 @@ async fn work(
     };
     let worked = driver.run(stop).await;
     if let Err(error) = &worked {
-        tell(&format!("weir bridge: it has ended: {error}"));
+        tell(&format!("weir bridge: it has ended: {}", with_causes(error)));
     }
     logging.abort();
+    telling.abort();
+    health::remove(&folder);
     worked
+}
+
+/// An error with what led to it, in a line.
+fn with_causes(error: &BridgeError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -3,8 +3,10 @@
 mod at_work;
 mod channels;
 mod engine;
+mod health;
 mod init;
 mod pair;
+mod status;
 mod trying;
 mod working;
 
@@ -21,5 +23,6 @@ pub(crate) fn run(opts: BridgeOpts) -> anyhow::Result<Exit> {
         BridgeCommand::Run(opts) => crate::runtime::block_on(working::work(opts)),
         BridgeCommand::Try(opts) => crate::runtime::block_on(trying::try_out(opts)),
         BridgeCommand::Pair(opts) => pair::pair(&opts),
+        BridgeCommand::Status(opts) => status::status(&opts),
     }
 }

@@ -40,6 +40,10 @@ async fn demonstrate(opts: DemoOpts) -> anyhow::Result<Exit> {
     if !weir_server::page_is_built() {
         tell("weir: this program was built without the page; `make web` and another build bring it");
     }
+    let is_shown = !once && !opts.no_open && opts.ready_file.is_none();
+    if let Some(link) = link.as_deref().filter(|_| is_shown) {
+        place.show(link);
+    }
     if !once {
         tell("weir: no account, no cost; Ctrl-C ends it, and what was made is gone");
         server.run(signals).await;

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use weir_process::{Environment, Secrets};
 
 use crate::engine::Engine;
+use crate::exit::tell;
 
 /// The project.
 const SAMPLE: [(&str, &str); 3] = [
@@ -50,6 +51,23 @@ impl Place {
 
     pub(super) fn workspace(&self) -> PathBuf {
         self.workspace.clone()
+    }
+
+    /// Opens the link in the browser of the desktop, where there is one. The link was printed, so nothing is lost if that
+    /// fails.
+    pub(super) fn show(&self, link: &str) {
+        let Some(opener) = weir_process::desktop_opener() else { return };
+        // The link holds a token. The folder is readable by nobody else, and arguments are by everybody.
+        let file = self.path().join("open.html");
+        let link = link.replace('&', "&amp;");
+        let page = format!(
+            "<!doctype html><meta charset=\"utf-8\"><title>Weir</title>\n\
+             <meta http-equiv=\"refresh\" content=\"0;url={link}\"><a href=\"{link}\">The demonstration</a>\n"
+        );
+        let shown = std::fs::write(&file, page).and_then(|()| weir_process::show_file(&opener, &file));
+        if let Err(error) = shown {
+            tell(&format!("weir: no browser could be opened ({error}); use the link"));
+        }
     }
 
     /// An engine whose CLI is this program.

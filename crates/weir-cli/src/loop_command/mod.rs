@@ -6,6 +6,7 @@ mod dry_run;
 mod frame;
 mod init;
 mod lines;
+mod listen;
 mod person;
 mod plan;
 mod process;

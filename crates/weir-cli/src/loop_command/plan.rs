@@ -14,7 +14,8 @@ use weir_loop::shell::{Folders, PLAN_PROMPT, PlanAnswer, read_plan};
 use weir_loop::state::{SessionFile, write_atomically};
 use weir_loop::time::{rfc3339, unix_ms};
 
-use super::{Place, process};
+use super::Place;
+use super::process::Process;
 use crate::exit::{Exit, UsageError, tell};
 use crate::opts::LoopPlanOpts;
 use crate::screen::{clean, dollars};
@@ -49,7 +50,7 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
         }
         (None, None) => return Err(UsageError("a document is needed".to_owned()).into()),
     };
-    let (agent, _) = process::agent(opts.process, &place.folders)?;
+    let agent = Process::resolve(opts.process, &place.folders)?.agent();
     let config = &place.file.config;
     let list = place.folders.workspace.join(&config.tasks);
     let mut signals = Signals::new();
@@ -123,6 +124,7 @@ fn surroundings() -> (watch::Sender<Hurry>, Surroundings) {
         permissions: PermissionPolicy::Deny,
         known: std::collections::BTreeMap::new(),
         waiting: Arc::default(),
+        names: Arc::default(),
     };
     (hurry, Surroundings { desk, hurry: receiver, activity: Arc::new(|_| {}) })
 }

@@ -4,18 +4,19 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use weir_loop::report::{html, markdown};
-use weir_loop::shell::Folders;
+use weir_loop::shell::{Folders, write_reports};
 use weir_loop::state::{RunState, load};
 use weir_process::Secrets;
 
 use super::Place;
-use super::start::write_reports;
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, UsageError, tell};
 
 pub(super) fn run(place: &Place, as_html: bool, name: Option<&str>) -> anyhow::Result<Exit> {
     let run = find(&place.folders, name)?;
     if name.is_none() {
-        write_reports(&place.folders, &run, &Secrets::new());
+        for problem in write_reports(&place.folders, &run, &Secrets::new()) {
+            tell(&format!("weir: {problem}"));
+        }
     }
     let text = if as_html { html(&run) } else { markdown(&run) };
     std::io::stdout().lock().write_all(text.as_bytes())?;

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use weir_loop::agent::Agent;
 use weir_loop::machine::Wanted;
-use weir_loop::report::{html, markdown};
-use weir_loop::shell::{Folders, Handles, LoopOptions, OpenOptions, Runner, open};
-use weir_loop::state::{RunEnd, RunState, TaskState, write_atomically};
+use weir_loop::shell::{Handles, LoopOptions, OpenOptions, Runner, conclude, open};
+use weir_loop::state::{RunEnd, RunState, TaskState};
 use weir_loop::tasks::TaskId;
-use weir_process::Secrets;
 
+use super::process::Process;
 use super::screen::{Form, Screen};
-use super::{Place, container, dry_run, process};
+use super::{Place, container, dry_run, listen};
+
 use crate::exit::{Exit, UsageError, tell};
 use crate::opts::LoopRunOpts;
 use crate::signals::Signals;
@@ -47,7 +48,15 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         let text = format!("--until {until}: there is no such task; `weir loop status` shows the names");
         return Err(UsageError(text).into());
     }
-    let (agent, secrets) = process::agent(opts.process, &place.folders)?;
+    let process = Process::resolve(opts.process, &place.folders)?;
+    let secrets = process.secrets.clone();
+    let (agent, watched): (Arc<dyn Agent>, _) = if opts.listen.is_wanted() {
+        let parallel = opened.state.parallel.max(place.file.config.parallel);
+        let (agent, watched) = listen::watch(&opts.listen, &place.folders, &process, parallel).await?;
+        (Arc::new(agent), Some(watched))
+    } else {
+        (Arc::new(process.agent()), None)
+    };
     let form = Form::choose(opts.json, opts.plain);
     let screen = Screen::new(form, secrets.clone(), place.folders.activity_file());
     for note in &opened.notes {
@@ -62,20 +71,25 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         config: place.file.config,
         config_file: place.file.path,
         folders: place.folders,
-        agent: Arc::new(agent),
+        agent,
         secrets: secrets.clone(),
         wanted,
         skip_permissions: opts.dangerously_skip_permissions,
     };
     let runner = Runner::new(options, opened.state, watcher);
     let handles = runner.handles();
-    let (end, state) = tokio::select! {
+    let (end, mut state) = tokio::select! {
         done = runner.run() => done?,
         () = screen.keep_fresh() => unreachable_end(),
         () = interrupt(signals, handles, screen.clone()) => unreachable_end(),
     };
     screen.finish();
-    write_reports(&folders, &state, &secrets);
+    if let Some(watched) = watched {
+        watched.end().await;
+    }
+    for problem in conclude(&folders, &mut state, &secrets)? {
+        tell(&format!("weir: {problem}"));
+    }
     if form != Form::Json {
         screen.say(&format!("report: {}", folders.report("html").display()));
     }
@@ -103,16 +117,6 @@ async fn interrupt(mut signals: Signals, handles: Handles, screen: Screen) {
         } else {
             "weir: ending at once; what was done so far is written down"
         });
-    }
-}
-
-/// A report that cannot be written does not change how the run ended.
-pub(super) fn write_reports(folders: &Folders, run: &RunState, secrets: &Secrets) {
-    for (extension, text) in [("md", markdown(run)), ("html", html(run))] {
-        let path = folders.report(extension);
-        if let Err(error) = write_atomically(&path, secrets.mask(&text).as_bytes()) {
-            tell(&format!("weir: {} cannot be written: {error}", path.display()));
-        }
     }
 }
 

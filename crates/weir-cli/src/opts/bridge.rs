@@ -26,6 +26,8 @@ pub(crate) enum BridgeCommand {
     Try(BridgeTryOpts),
     /// Makes a code with which somebody can be let in, once
     Pair(BridgePairOpts),
+    /// Says whether a bridge works, and when something came in last
+    Status(BridgeStatusOpts),
 }
 
 #[derive(Debug, Args)]
@@ -79,6 +81,17 @@ pub(crate) enum QueueOpt {
     Followup,
     /// They end the turn
     Interrupt,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BridgeStatusOpts {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weir-bridge.toml")]
+    pub(crate) config: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

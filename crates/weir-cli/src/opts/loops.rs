@@ -1,10 +1,11 @@
 //! `weir loop` as it is typed.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::values;
+use super::{DataOpts, values};
 
 /// Works through a task list unattended: fresh sessions, its own checks, limits, a report
 #[derive(Debug, Args)]
@@ -226,7 +227,37 @@ pub(crate) struct LoopRunOpts {
     pub(crate) outside_container: bool,
 
     #[command(flatten)]
+    pub(crate) listen: LoopListenOpts,
+
+    #[command(flatten)]
     pub(crate) process: LoopProcessOpts,
+}
+
+/// How people see the sessions of a loop.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Page")]
+pub(crate) struct LoopListenOpts {
+    /// Serve the page while the loop runs, to watch its sessions, answer them and stop them, with the tokens of weir serve
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:4747")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Write {"url","token"} to this file, for its owner only, as soon as the page can be had
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub(crate) ready_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) data: DataOpts,
+
+    /// Keep the sessions where weir serve finds them later, also without --listen
+    #[arg(long)]
+    pub(crate) keep_sessions: bool,
+}
+
+impl LoopListenOpts {
+    /// Whether the sessions are those of a host.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.listen.is_some() || self.keep_sessions
+    }
 }
 
 const EXIT_CODES: &str = "\

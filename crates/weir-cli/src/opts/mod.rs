@@ -15,12 +15,13 @@ mod values;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use bridge::{
-    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeTryOpts, QueueOpt,
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeStatusOpts, BridgeTryOpts, QueueOpt,
 };
 pub(crate) use chat::ChatOpts;
 pub(crate) use doctor::DoctorOpts;
 pub(crate) use loops::{
-    LoopCommand, LoopConfigCommand, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts, LoopRunOpts,
+    LoopCommand, LoopConfigCommand, LoopListenOpts, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts,
+    LoopRunOpts,
 };
 pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};

@@ -144,7 +144,7 @@ pub(crate) enum LogFormatOpt {
 }
 
 /// Where the server keeps what it keeps.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DataOpts {
     /// Where sessions, tokens and the audit log are kept
     #[arg(long, value_name = "DIR", env = "WEIR_DATA_DIR", hide_env_values = true)]
@@ -153,12 +153,17 @@ pub(crate) struct DataOpts {
 
 /// Shows all of it on a simulated CLI, in a folder of its own: no account, no cost
 ///
-/// Begins a session that shows a little of everything and prints the link to it. What was made is gone at the end.
+/// Begins a session that shows a little of everything, opens it in the browser or prints the link to it. What was made is
+/// gone at the end.
 #[derive(Debug, Args)]
 pub(crate) struct DemoOpts {
     /// Where to listen; port 0 for one that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
+
+    /// Do not open the page in a browser; only a desktop session has one that is opened
+    #[arg(long)]
+    pub(crate) no_open: bool,
 
     /// Run the tour without a person, print how it went, and end; so it is without a terminal
     #[arg(long, env = "DEMO_ONCE", value_parser = clap::builder::FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]

@@ -81,7 +81,7 @@ pub(crate) fn stop_requests() -> mpsc::Receiver<()> {
     receiver
 }
 
-fn say_where(server: &Server, listens_to_all: bool) {
+pub(crate) fn say_where(server: &Server, listens_to_all: bool) {
     tell(&format!("weir: serving on {}", server.url()));
     if listens_to_all {
         tell("weir: other machines can connect; whoever has a token can run commands on this one");

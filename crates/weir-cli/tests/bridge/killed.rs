@@ -80,7 +80,7 @@ async fn killed_at(instant: &str, is_done: bool) {
     ]);
     chat.double.says(ANNA, &format!("@@{turn}"));
     chat.double.says(ANNA, &format!("@@{}", json!([{"text": SECOND_ANSWER}])));
-    chat.double.is_silent().await;
+    eventually(&context, || chat.double.lock().silence.is_none().then_some(()));
     running.signal(Signal::KILL);
     assert_eq!(running.finish().code, None, "{context}");
 
@@ -140,4 +140,34 @@ fn killed_before_and_after_the_first_text() {
 #[test]
 fn killed_when_the_answer_is_there_and_its_outcome_is_not_kept() {
     killed_at_each(&[(WHOLE_TEXT, false), (WHOLE_TEXT, true), (SECOND_ANSWER, false), (SECOND_ANSWER, true)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_while_a_question_is_open() {
+    let chat = Chat::new().await;
+    let running = chat.start();
+    let file = chat.place.workspace().join("made.txt");
+    let turn = json!([{"tool": "Write", "input": {"file_path": file, "content": "made"}}, {"text": "Made."}]);
+    chat.double.says(ANNA, &format!("@@{turn}"));
+    let asks = |shown: &crate::double::Shown| shown.text.contains("May Write be used?");
+    let (number, asked) = chat.double.sees("the question", asks).await;
+    let (_, allow) = asked.buttons.iter().find(|(label, _)| label == "Allow").unwrap().clone();
+    running.signal(Signal::KILL);
+    assert_eq!(running.finish().code, None);
+
+    // Somebody presses the button while nobody is there. Whoever asked is gone, so nothing is allowed by it.
+    chat.double.presses(ANNA, number, &allow);
+    let running = chat.start();
+    let (_, closed) = chat.double.sees("the end of it", |shown| shown.text.contains("no longer open")).await;
+    assert!(closed.buttons.is_empty(), "{closed:?}");
+    chat.double
+        .sees("what became of the turn", |shown| shown.text.contains("The bridge was restarted while"))
+        .await;
+    chat.double.says(ANNA, &format!("@@{}", json!([{"text": SECOND_ANSWER}])));
+    chat.double.sees("the next answer", |shown| shown.text.contains(SECOND_ANSWER)).await;
+    eventually("the outcomes", || (chat.outcomes() == ["failed", "answered"]).then_some(()));
+    assert!(!file.exists(), "nothing was allowed");
+    running.signal(Signal::TERM);
+    running.finish().expect(0);
+    assert_eq!(chat.double.lock().breaches, Vec::<String>::new());
 }

@@ -30,6 +30,13 @@ impl Both {
         Self { served, double }
     }
 
+    /// What `weir bridge status` prints, and how it ends.
+    fn status(&self) -> (Option<i32>, Value) {
+        let file = self.served.place.path("bridge.toml").display().to_string();
+        let done = self.served.place.weir(&["bridge", "status", "--json", "--config", &file]);
+        (done.code, done.json())
+    }
+
     /// The only session.
     fn session(&self) -> Value {
         let sessions = self.served.client.get("/v1/sessions").expect(200).json();
@@ -98,6 +105,12 @@ async fn what_is_said_on_the_page_stays_there() {
     let double = both.double.clone();
     double.says(ANNA, &script(r#"{"text":"From the chat."}"#));
     double.sees("the answer", |shown| shown.text.contains("From the chat.")).await;
+    eventually("the status tells of it", || {
+        let (code, status) = both.status();
+        let telegram = &status["channels"]["telegram"];
+        let is_well = code == Some(0) && status["running"] == true && telegram["connected"] == true;
+        (is_well && telegram["last_inbound"].as_i64() > Some(0)).then_some(())
+    });
     let id = both.id();
     // A turn of the page runs while the next message comes from the chat.
     both.served.send(&id, &script(r#"{"text":"Only for the page, and not in a hurry.","wdelay":0.2}"#));
@@ -115,6 +128,8 @@ async fn what_is_said_on_the_page_stays_there() {
     double.sees("the answer in a new session", |shown| shown.text.contains("In a new one.")).await;
     assert_ne!(both.id(), id);
     both.served.stop();
+    let (code, status) = both.status();
+    assert_eq!((code, &status["running"]), (Some(1), &json!(false)), "{status:#}");
 }
 
 #[test]

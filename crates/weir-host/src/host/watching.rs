@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weir_store::{ConversationId, Cursor, Resume};
 use weir_transcript::{Request, RequestState, View};
+use weir_wire::RequestId;
 
 use super::Host;
 use crate::error::HostError;
@@ -22,6 +23,20 @@ impl Host {
         let room = self.room(id).await?;
         let state = room.lock();
         Ok(Box::new(state.book.view().clone()))
+    }
+
+    /// Something that a person is or was asked; none where there is no such request, or not any more.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub async fn request(
+        &self,
+        id: &ConversationId,
+        request: &RequestId,
+    ) -> Result<Option<Request>, HostError> {
+        let room = self.room(id).await?;
+        let state = room.lock();
+        Ok(state.book.view().request(request).cloned())
     }
 
     /// What a person has to answer.

@@ -248,6 +248,53 @@ async fn held_messages_can_be_released_without_the_turn_that_was_cut_off() {
 }
 
 #[tokio::test]
+async fn a_new_message_lets_go_on_what_was_held_and_comes_after_it() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &id, SessionStatus::Running).await;
+    let held = send(&host, &id, says("held")).await;
+    soon(host.shut_down(Duration::ZERO)).await;
+    drop(host);
+    let host = place.host().await;
+    assert_eq!(host.info(&id).await.unwrap().status, SessionStatus::Interrupted);
+    let new = send(&host, &id, says("new")).await;
+    assert_eq!(soon(host.finished(&id, &new.message_id)).await.unwrap().text, "new");
+    let earlier = soon(host.finished(&id, &held.message_id)).await.unwrap();
+    assert_eq!(earlier.text, "held");
+    let turns = host.view(&id).await.unwrap().turns.clone();
+    let turn_of = |message| turns.iter().position(|turn| turn.messages.contains(message)).unwrap();
+    assert!(turn_of(&held.message_id) < turn_of(&new.message_id));
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_the_cli_does_not_keep_is_not_closed_for_others() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.pool.most = 1;
+    options.pool.idle = Some(Duration::from_millis(1));
+    let recipe = std::sync::Arc::clone(&options.recipe);
+    options.recipe = std::sync::Arc::new(move |settings| {
+        let mut session = recipe(settings);
+        session.persistence = false;
+        session
+    });
+    let host = Host::open(options).await.unwrap();
+    let (first, second) = (place.session(&host).await, place.session(&host).await);
+    ask(&host, &first, says("one")).await;
+    let name = host.info(&first).await.unwrap().cli_session_id;
+    let waiting = send(&host, &second, says("other")).await;
+    until("the other one waits", || host.metrics().waiting_for_process == 1).await;
+    ask(&host, &first, says("two")).await;
+    assert_eq!(host.info(&first).await.unwrap().cli_session_id, name, "it is the same conversation");
+    soon(host.stop(&first, &me())).await.unwrap();
+    assert_eq!(soon(host.finished(&second, &waiting.message_id)).await.unwrap().text, "other");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
 async fn a_second_host_on_the_same_folder_is_refused() {
     let place = Place::new();
     let host = place.host().await;

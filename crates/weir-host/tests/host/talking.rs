@@ -4,6 +4,7 @@ use serde_json::json;
 use weir_host::{
     FailureKind, Host, HostError, Image, MessageMode, MessageState, NewMessage, NewSession, SessionStatus,
 };
+use weir_transcript::{Delivery, EntryBody};
 
 use crate::place::{Place, ask, id_of, me, says, script, send, soon, status};
 
@@ -140,10 +141,34 @@ async fn a_cli_that_cannot_be_started_is_told_with_the_message() {
     let id = place.session(&host).await;
     let sent = send(&host, &id, "hello").await;
     let ended = soon(host.finished(&id, &sent.message_id)).await.unwrap();
-    assert_eq!(ended.state, MessageState::Cancelled);
+    assert_eq!(ended.state, MessageState::Failed);
     assert_eq!(ended.error.as_ref().unwrap().kind, FailureKind::NotStarted);
+    let listed = host.messages(&id, Some(MessageState::Failed)).await.unwrap();
+    assert!(listed[0].error.as_ref().is_some_and(|error| error.contains("/nowhere/claude")), "{listed:?}");
     let info = status(&host, &id, SessionStatus::Failed).await;
     assert_eq!(info.last_error, Some(ended.error.unwrap().message));
+    soon(host.shut_down(std::time::Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_message_that_the_api_refuses_has_failed_and_says_why() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let steps = json!([{"status": 400, "etype": "invalid_request_error", "msg": "too much of everything"}]);
+    let sent = send(&host, &id, script(&steps)).await;
+    let ended = soon(host.finished(&id, &sent.message_id)).await.unwrap();
+    assert_eq!(ended.state, MessageState::Failed);
+    assert!(ended.error.unwrap().message.contains("too much of everything"));
+    // Also after the CLI has said its last word about the message, and for somebody who comes later.
+    assert_eq!(ask(&host, &id, says("better")).await, "better");
+    let entry = host.view(&id).await.unwrap().entries.iter().find_map(|entry| match &entry.body {
+        EntryBody::User(user) if user.message.as_ref() == Some(&sent.message_id) => Some(user.clone()),
+        _ => None,
+    });
+    let entry = entry.unwrap();
+    assert_eq!(entry.delivery, Delivery::Failed);
+    assert!(entry.error.is_some_and(|error| error.contains("too much of everything")));
     soon(host.shut_down(std::time::Duration::ZERO)).await;
 }
 

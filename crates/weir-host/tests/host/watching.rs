@@ -221,3 +221,30 @@ async fn a_quiet_session_has_a_heartbeat() {
     }
     assert_eq!(events, ["hello", "snapshot", "heartbeat", "heartbeat"]);
 }
+
+#[tokio::test]
+async fn a_session_goes_from_work_to_rest_and_does_not_seem_to_start_in_between() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let mut watch = soon(host.watch(&id, WatchQuery::default())).await.unwrap();
+    let steps = json!([{"tool": "Bash", "input": {"command": "sleep 0.3"}}, {"text": "done"}]);
+    for _ in 0..3 {
+        ask(&host, &id, script(&steps)).await;
+    }
+    status(&host, &id, SessionStatus::Idle).await;
+    soon(host.shut_down(Duration::ZERO)).await;
+    let mut seen = Vec::new();
+    while let Some(frame) = soon(watch.next()).await {
+        if frame.event() == "session" {
+            seen.push(json(&frame)["status"].as_str().unwrap().to_owned());
+        }
+    }
+    seen.dedup();
+    let restarts = seen.windows(2).filter(|pair| *pair == ["running", "starting"]);
+    assert_eq!(restarts.count(), 0, "{seen:?}");
+    assert!(
+        seen.contains(&"running".to_owned()) && seen.last().is_some_and(|last| last == "idle"),
+        "{seen:?}"
+    );
+}

@@ -11,10 +11,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest};
-use weir_wire::QuestionAnswers;
+use weir_wire::{QuestionAnswers, RequestId};
 
 use super::hooks;
-use super::run::DeniedTool;
+use super::run::{AgentRun, DeniedTool};
 use crate::config::{PermissionPolicy, QuestionPolicy};
 use crate::state::{Asked, AskedQuestion};
 
@@ -42,6 +42,22 @@ impl OpenAsk {
     }
 }
 
+/// What comes from a desk.
+#[derive(Debug)]
+pub enum FromDesk {
+    /// A session wants to know something.
+    Asked(OpenAsk),
+    /// What it wanted to know was answered in another way, such as on the page.
+    Answered {
+        /// Names the question.
+        id: String,
+        /// By whom.
+        by: String,
+        /// The answers: question to answer.
+        answers: Vec<(String, String)>,
+    },
+}
+
 /// What a person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
@@ -59,7 +75,7 @@ pub struct Desk {
     /// The task, for whoever answers.
     pub task: String,
     /// Who answers.
-    pub asks: mpsc::UnboundedSender<OpenAsk>,
+    pub asks: mpsc::UnboundedSender<FromDesk>,
     /// Whether somebody is waited for, and how long.
     pub questions: (QuestionPolicy, Duration),
     /// Who decides about tools.
@@ -68,17 +84,31 @@ pub struct Desk {
     pub known: BTreeMap<String, String>,
     /// How many questions of the session wait for a person at the moment.
     pub waiting: Arc<AtomicUsize>,
+    /// The CLI's names for what is asked, and ours.
+    pub names: Arc<Mutex<Vec<(RequestId, String)>>>,
 }
 
 impl Desk {
     /// Waits for a person. Nothing where nobody answers.
-    pub async fn ask(&self, asked: Asked) -> Option<Reply> {
+    pub async fn ask(&self, request: &RequestId, asked: Asked) -> Option<Reply> {
         let (reply, answer) = oneshot::channel();
         let id = uuid::Uuid::new_v4().simple().to_string();
         let id = id.get(..8).unwrap_or(&id).to_owned();
-        self.asks.send(OpenAsk { id, task: self.task.clone(), asked, reply }).ok()?;
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).push((request.clone(), id.clone()));
+        let ask = OpenAsk { id, task: self.task.clone(), asked, reply };
+        self.asks.send(FromDesk::Asked(ask)).ok()?;
         let _waits = Waits::new(&self.waiting);
         tokio::time::timeout(self.questions.1, answer).await.ok()?.ok()
+    }
+
+    /// Somebody has answered the session itself.
+    pub(super) fn answered_elsewhere(&self, request: &RequestId, by: &str, answers: Vec<(String, String)>) {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, id)) = names.iter().find(|(known, _)| known == request) {
+            let answered = FromDesk::Answered { id: id.clone(), by: by.to_owned(), answers };
+            // Where nobody listens any more, nobody has to know.
+            let _ = self.asks.send(answered);
+        }
     }
 }
 
@@ -100,23 +130,40 @@ impl Drop for Waits<'_> {
 
 /// What a handler has noticed, for the run.
 #[derive(Debug, Default)]
-pub(super) struct Noticed {
-    pub(super) denials: Vec<DeniedTool>,
-    pub(super) unanswered: Vec<String>,
+struct Noticed {
+    denials: Vec<DeniedTool>,
+    unanswered: Vec<String>,
+}
+
+/// The same, for all who notice something.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Noticing(Arc<Mutex<Noticed>>);
+
+impl Noticing {
+    fn lock(&self) -> MutexGuard<'_, Noticed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What we denied ourselves comes with better rules than what the result lists.
+    pub(super) fn into_run(self, run: &mut AgentRun) {
+        let mut noticed = self.lock();
+        if !noticed.denials.is_empty() {
+            run.denials = std::mem::take(&mut noticed.denials);
+        }
+        if !noticed.unanswered.is_empty() {
+            run.unanswered = std::mem::take(&mut noticed.unanswered);
+        }
+    }
 }
 
 /// Decides what the CLI asks, by the desk.
 pub(super) struct DeskHandler {
     pub(super) desk: Desk,
     pub(super) rules: hooks::Rules,
-    pub(super) noticed: Arc<Mutex<Noticed>>,
+    pub(super) noticed: Noticing,
 }
 
 impl DeskHandler {
-    fn notice(&self) -> MutexGuard<'_, Noticed> {
-        self.noticed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn question(&self, ask: QuestionRequest) -> Decision {
         let asked: Vec<AskedQuestion> = ask
             .questions
@@ -133,7 +180,9 @@ impl DeskHandler {
         let answers: Option<Vec<(String, String)>> = asked.iter().map(known).collect();
         let reply = match (answers, self.desk.questions.0) {
             (Some(answers), _) if !answers.is_empty() => Some(Reply::Answers(answers)),
-            (_, QuestionPolicy::Wait) => self.desk.ask(Asked::Questions { questions: asked.clone() }).await,
+            (_, QuestionPolicy::Wait) => {
+                self.desk.ask(&ask.id, Asked::Questions { questions: asked.clone() }).await
+            }
             (_, QuestionPolicy::Skip) => None,
         };
         match reply {
@@ -152,7 +201,7 @@ impl DeskHandler {
     }
 
     fn unanswered(&self, asked: &[AskedQuestion], message: String) -> Decision {
-        self.notice().unanswered.extend(asked.iter().map(|question| question.question.clone()));
+        self.noticed.lock().unanswered.extend(asked.iter().map(|question| question.question.clone()));
         Decision::Deny { message, interrupt: true }
     }
 
@@ -163,12 +212,12 @@ impl DeskHandler {
         }
         if self.desk.permissions == PermissionPolicy::Ask {
             let asked = Asked::Permission { what: denied.headline(), rule: denied.rule.clone() };
-            if self.desk.ask(asked).await == Some(Reply::Allow) {
+            if self.desk.ask(&ask.id, asked).await == Some(Reply::Allow) {
                 return Decision::allow();
             }
         }
         let message = format!("{} is not allowed here. Stop: a person has to allow it first.", ask.tool_name);
-        self.notice().denials.push(denied);
+        self.noticed.lock().denials.push(denied);
         // The rest of the turn would only be spent on ways around it.
         Decision::Deny { message, interrupt: true }
     }

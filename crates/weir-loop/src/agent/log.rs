@@ -36,6 +36,36 @@ fn mentions(path: &Path, session_id: &str) -> bool {
 
 /// What came of a session, if its log has a result. One without was cut off.
 pub fn run_from_log(path: &Path, cwd: &Path, protected: &[PathBuf]) -> std::io::Result<Option<AgentRun>> {
+    let rules = Rules { cwd: cwd.to_owned(), protected: protected.to_vec() };
+    let (run, has_result) = told_by_log(path, &rules)?;
+    Ok(has_result.then_some(run))
+}
+
+/// All that the log of a session says, and whether it has a result.
+pub(super) fn told_by_log(path: &Path, rules: &Rules) -> std::io::Result<(AgentRun, bool)> {
+    let (fold, summary) = read(path)?;
+    let view = fold.view();
+    let turn = view.turns.iter().rev().find(|turn| turn.result.is_some());
+    let mut run = describe(view, &summary, rules);
+    if let Some(turn) = turn {
+        let was_cut =
+            turn.state == TurnState::Interrupted && run.denials.is_empty() && run.unanswered.is_empty();
+        run.end = if was_cut { AgentEnd::Interrupted } else { AgentEnd::Answered };
+        run.duration_ms = turn.result.as_ref().and_then(|result| result.duration_ms).unwrap_or(0);
+    }
+    run.log = Some(path.to_owned());
+    let stderr = path.with_extension("stderr");
+    run.stderr_log = stderr.is_file().then_some(stderr);
+    Ok((run, turn.is_some()))
+}
+
+/// The answer of a session, or what it said where no result came.
+pub fn answer_from_log(path: &Path) -> std::io::Result<String> {
+    let (fold, summary) = read(path)?;
+    Ok(summary.summary(fold.view()).final_text.unwrap_or_default())
+}
+
+fn read(path: &Path) -> std::io::Result<(Fold, SummaryBuilder)> {
     let mut fold = Fold::new(FoldOptions { keep_entries: Some(KEPT_ENTRIES), ..FoldOptions::default() });
     let mut summary = SummaryBuilder::new();
     let mut framer = Framer::new();
@@ -56,19 +86,7 @@ pub fn run_from_log(path: &Path, cwd: &Path, protected: &[PathBuf]) -> std::io::
     }
     // A last line that was cut off is not a result.
     fold.host(&HostEvent::RecordingEnded, &mut |view, change| summary.observe(view, change));
-    let view = fold.view();
-    let Some(turn) = view.turns.iter().rev().find(|turn| turn.result.is_some()) else { return Ok(None) };
-    let rules = Rules { cwd: cwd.to_owned(), protected: protected.to_vec() };
-    let mut run = describe(view, &summary, &rules);
-    run.end = AgentEnd::Answered;
-    if turn.state == TurnState::Interrupted && run.denials.is_empty() && run.unanswered.is_empty() {
-        run.end = AgentEnd::Interrupted;
-    }
-    run.duration_ms = turn.result.as_ref().and_then(|result| result.duration_ms).unwrap_or(0);
-    run.log = Some(path.to_owned());
-    let stderr = path.with_extension("stderr");
-    run.stderr_log = stderr.is_file().then_some(stderr);
-    Ok(Some(run))
+    Ok((fold, summary))
 }
 
 /// All that the stream itself says about a session.

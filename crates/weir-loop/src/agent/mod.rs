@@ -4,6 +4,7 @@
 mod answers;
 mod desk;
 mod hooks;
+mod hosted;
 mod log;
 mod run;
 mod session;
@@ -17,8 +18,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 pub use answers::{AnswerError, match_answers};
-pub use desk::{Desk, OpenAsk, Reply};
-pub use log::{find_log, run_from_log};
+pub use desk::{Desk, FromDesk, OpenAsk, Reply};
+pub use hosted::{HostAgent, LoopSessions};
+pub use log::{answer_from_log, find_log, run_from_log};
 pub use run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse};
 pub use session::{SessionAgent, SessionFactory};
 

@@ -4,22 +4,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::sync::watch;
 use weir_session::{Conversation, Observer, Sent, Session, SessionError, SessionOptions, TurnEnd};
-use weir_transcript::{Change, EntryBody, Status, SummaryBuilder, TurnState, View};
+use weir_transcript::{Change, EntryBody, HostEvent, RequestAnswer, Status, SummaryBuilder, TurnState, View};
 use weir_wire::SessionId;
 
-use super::desk::{DeskHandler, Noticed};
+use super::desk::{Desk, DeskHandler, Noticing};
 use super::hooks::{self, Rules};
 use super::log::describe;
 use super::run::{AgentEnd, AgentRun};
 use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
 
 /// How long an interrupted turn may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long what runs in the background may take after the answer.
-const BACKGROUND: Duration = Duration::from_secs(60);
+pub(super) const BACKGROUND: Duration = Duration::from_secs(60);
 
 /// How exactly time is measured in which nobody is waited for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -39,62 +40,17 @@ impl SessionAgent {
         Self { factory }
     }
 
-    /// All options of a session.
-    fn options(&self, request: &AgentRequest) -> SessionOptions {
-        let mut options = (self.factory)(request);
-        let id = SessionId::new(request.session_id.clone());
-        options.conversation =
-            if request.resume { Conversation::Resume(id) } else { Conversation::Named(id) };
-        options.cwd = Some(request.cwd.clone());
-        let mode = &request.settings;
-        options.model.clone_from(&mode.model);
-        options.system_prompt.clone_from(&mode.system_prompt);
-        options.append_system_prompt = Some(match &mode.append_system_prompt {
-            Some(more) => format!("{}\n\n{more}", crate::prompt::RULES),
-            None => crate::prompt::RULES.to_owned(),
-        });
-        options.allowed_tools.clone_from(&mode.allowed_tools);
-        options.disallowed_tools.clone_from(&mode.disallowed_tools);
-        options.permission_mode.clone_from(&mode.permission_mode);
-        options.max_turns = request.max_turns;
-        options.max_cost_usd = Some(request.max_cost_usd);
-        options.limits.background = Some(BACKGROUND);
-        options.extra_args.extend(mode.extra_args.iter().map(Into::into));
-        if request.skip_permissions {
-            options.extra_args.push("--dangerously-skip-permissions".into());
-        }
-        options.hooks.push(hooks::registration());
-        options
-    }
-
     async fn work(&self, request: AgentRequest, around: Surroundings) -> AgentRun {
         let started = Instant::now();
-        let mut options = self.options(&request);
-        let rules = Rules { cwd: request.cwd.clone(), protected: request.protected.clone() };
-        let noticed = Arc::new(Mutex::new(Noticed::default()));
-        let waiting = Arc::clone(&around.desk.waiting);
-        let handler = DeskHandler { desk: around.desk, rules: rules.clone(), noticed: Arc::clone(&noticed) };
-        options.handler = Some(Arc::new(handler));
-        let summary = Arc::new(Mutex::new(SummaryBuilder::new()));
-        options.observer =
-            Some(Box::new(Watcher { summary: Arc::clone(&summary), activity: around.activity }));
+        let Prepared { options, mut stopped, rules, noticed, summary } =
+            prepare(&self.factory, &request, around);
         let session = Session::new(options);
-        let mut stopped = Stopped { hurry: around.hurry, waiting, timeout: request.timeout };
         let (answer, why) = answer(&session, request.prompt, &mut stopped).await;
         let view = session.view().await.unwrap_or_default();
         let logs = session.facts().await.ok().and_then(|facts| facts.logs);
         session.stop().await;
         let mut run = describe(&view, &summary.lock().unwrap_or_else(PoisonError::into_inner), &rules);
-        {
-            let mut noticed = noticed.lock().unwrap_or_else(PoisonError::into_inner);
-            // What we denied ourselves comes with better rules than what the result lists.
-            if !noticed.denials.is_empty() {
-                run.denials = std::mem::take(&mut noticed.denials);
-            }
-            if !noticed.unanswered.is_empty() {
-                run.unanswered = std::mem::take(&mut noticed.unanswered);
-            }
-        }
+        noticed.into_run(&mut run);
         run.end = end(&answer, why, request.timeout);
         if let Err(SessionError::Died { text: Some(text), .. }) = &answer
             && run.text.is_empty()
@@ -111,6 +67,60 @@ impl SessionAgent {
     }
 }
 
+/// A session that is ready to begin, with what is known of it besides.
+pub(super) struct Prepared {
+    pub(super) options: SessionOptions,
+    pub(super) stopped: Stopped,
+    pub(super) rules: Rules,
+    pub(super) noticed: Noticing,
+    pub(super) summary: Arc<Mutex<SummaryBuilder>>,
+}
+
+/// Makes a session ready.
+pub(super) fn prepare(factory: &SessionFactory, request: &AgentRequest, around: Surroundings) -> Prepared {
+    let mut options = options(factory, request);
+    let rules = Rules { cwd: request.cwd.clone(), protected: request.protected.clone() };
+    let noticed = Noticing::default();
+    let stopped =
+        Stopped { hurry: around.hurry, waiting: Arc::clone(&around.desk.waiting), timeout: request.timeout };
+    let summary = Arc::new(Mutex::new(SummaryBuilder::new()));
+    options.observer = Some(Box::new(Watcher {
+        summary: Arc::clone(&summary),
+        activity: around.activity,
+        desk: around.desk.clone(),
+    }));
+    let handler = DeskHandler { desk: around.desk, rules: rules.clone(), noticed: noticed.clone() };
+    options.handler = Some(Arc::new(handler));
+    Prepared { options, stopped, rules, noticed, summary }
+}
+
+/// All options of a session.
+fn options(factory: &SessionFactory, request: &AgentRequest) -> SessionOptions {
+    let mut options = factory(request);
+    let id = SessionId::new(request.session_id.clone());
+    options.conversation = if request.resume { Conversation::Resume(id) } else { Conversation::Named(id) };
+    options.cwd = Some(request.cwd.clone());
+    let mode = &request.settings;
+    options.model.clone_from(&mode.model);
+    options.system_prompt.clone_from(&mode.system_prompt);
+    options.append_system_prompt = Some(match &mode.append_system_prompt {
+        Some(more) => format!("{}\n\n{more}", crate::prompt::RULES),
+        None => crate::prompt::RULES.to_owned(),
+    });
+    options.allowed_tools.clone_from(&mode.allowed_tools);
+    options.disallowed_tools.clone_from(&mode.disallowed_tools);
+    options.permission_mode.clone_from(&mode.permission_mode);
+    options.max_turns = request.max_turns;
+    options.max_cost_usd = Some(request.max_cost_usd);
+    options.limits.background = Some(BACKGROUND);
+    options.extra_args.extend(mode.extra_args.iter().map(Into::into));
+    if request.skip_permissions {
+        options.extra_args.push("--dangerously-skip-permissions".into());
+    }
+    options.hooks.push(hooks::registration());
+    options
+}
+
 impl Agent for SessionAgent {
     fn run(&self, request: AgentRequest, surroundings: Surroundings) -> Running<'_> {
         Box::pin(self.work(request, surroundings))
@@ -121,7 +131,7 @@ type Answer = Result<Arc<TurnEnd>, SessionError>;
 
 /// Why a session has to end before its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+pub(super) enum Why {
     /// Somebody wants it.
     Wanted,
     /// It takes too long.
@@ -129,15 +139,15 @@ enum Why {
 }
 
 /// What can make a session end before its answer.
-struct Stopped {
-    hurry: watch::Receiver<Hurry>,
+pub(super) struct Stopped {
+    pub(super) hurry: watch::Receiver<Hurry>,
     waiting: Arc<AtomicUsize>,
     timeout: Duration,
 }
 
 impl Stopped {
     /// Waits until the session has to end.
-    async fn reason(&mut self) -> Why {
+    pub(super) async fn reason(&mut self) -> Why {
         tokio::select! {
             () = wanted(&mut self.hurry, Hurry::Interrupt) => Why::Wanted,
             () = worked(self.timeout, &self.waiting) => Why::TooLong,
@@ -196,7 +206,7 @@ async fn interrupt(session: &Session, sent: &mut Sent, mut hurry: watch::Receive
 }
 
 /// Waits until there is so much of a hurry.
-async fn wanted(hurry: &mut watch::Receiver<Hurry>, least: Hurry) {
+pub(super) async fn wanted(hurry: &mut watch::Receiver<Hurry>, least: Hurry) {
     if hurry.wait_for(|hurry| *hurry >= least).await.is_err() {
         // Nobody is left who could be in a hurry.
         std::future::pending::<()>().await;
@@ -210,10 +220,7 @@ fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
     };
     match why.filter(|_| was_cut) {
         Some(Why::Wanted) => return AgentEnd::Interrupted,
-        Some(Why::TooLong) => {
-            let why = format!("the session took longer than {} (task_limits.wall_time)", words(timeout));
-            return AgentEnd::TimedOut { why };
-        }
+        Some(Why::TooLong) => return too_long(timeout),
         None => {}
     }
     match answer {
@@ -228,8 +235,9 @@ fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
     }
 }
 
-fn words(time: Duration) -> String {
-    crate::time::words(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+pub(super) fn too_long(timeout: Duration) -> AgentEnd {
+    let words = crate::time::words(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+    AgentEnd::TimedOut { why: format!("the session took longer than {words} (task_limits.wall_time)") }
 }
 
 fn with_causes(error: &SessionError) -> String {
@@ -249,9 +257,21 @@ fn with_causes(error: &SessionError) -> String {
 struct Watcher {
     summary: Arc<Mutex<SummaryBuilder>>,
     activity: Arc<dyn Fn(&str) + Send + Sync>,
+    desk: Desk,
 }
 
 impl Observer for Watcher {
+    fn host(&mut self, event: &HostEvent) {
+        // Somebody was faster on the page.
+        if let HostEvent::RequestAnswered { request, answer, by: Some(by) } = event {
+            let answers = match answer {
+                RequestAnswer::Allow { answers: Some(Value::Object(answers)) } => pairs(answers),
+                _ => Vec::new(),
+            };
+            self.desk.answered_elsewhere(request, by, answers);
+        }
+    }
+
     fn change(&mut self, view: &View, change: &Change<'_>) {
         self.summary.lock().unwrap_or_else(PoisonError::into_inner).observe(view, change);
         let id = match change {
@@ -280,4 +300,14 @@ impl Observer for Watcher {
             (self.activity)(format!("{} {}", tool.name, tool.title).trim_end());
         }
     }
+}
+
+/// Questions and their answers, each in words.
+fn pairs(answers: &serde_json::Map<String, Value>) -> Vec<(String, String)> {
+    let words = |answer: &Value| match answer {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    answers.iter().map(|(question, answer)| (question.clone(), words(answer))).collect()
 }

@@ -1,5 +1,7 @@
 //! What the machine wants done.
 
+use std::path::PathBuf;
+
 use crate::event::LoopEvent;
 use crate::outcome::Failure;
 use crate::state::RunEnd;
@@ -38,6 +40,8 @@ pub enum Action {
         task: TaskId,
         /// The commit.
         base: String,
+        /// The tree that the session left, if it is known that something in it has to be put back.
+        seen: Option<String>,
     },
     /// Make the commit, without setting a branch to it.
     MakeCommit {
@@ -56,13 +60,22 @@ pub enum Action {
         commit: String,
         /// What the branch was before.
         parent: String,
+        /// Whether it may have been done already, before a kill.
+        is_again: bool,
     },
-    /// Put the work of a task away and clean its workspace.
+    /// Put the work of a task away, and leave its workspace as it is.
     Shelve {
         /// The task.
         task: TaskId,
         /// Why it was given up.
         failure: Box<Failure>,
+    },
+    /// Clean the workspace of a task whose work is put away.
+    Clear {
+        /// The task.
+        task: TaskId,
+        /// Where its work is, if there was any.
+        kept: Option<String>,
     },
     /// Write down what a session learned.
     Learn {
@@ -72,6 +85,15 @@ pub enum Action {
         key: String,
         /// The session's answer.
         text: String,
+    },
+    /// The same for a session before a kill, from its log: the kill may have come before it was written down.
+    LearnAgain {
+        /// The task.
+        task: TaskId,
+        /// Names the note, so that it is written once.
+        key: String,
+        /// The session's log.
+        log: PathBuf,
     },
     /// Come back at this time, in milliseconds since 1970.
     WakeAt(i64),

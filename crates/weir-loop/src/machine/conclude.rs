@@ -51,7 +51,7 @@ impl Machine {
             return self.merge_next();
         }
         self.set_step(id, Step::Advancing { commit: commit.clone(), parent: parent.clone(), work });
-        self.act(Action::Advance { task: id.clone(), commit, parent });
+        self.act(Action::Advance { task: id.clone(), commit, parent, is_again: false });
     }
 
     /// Merges in the order of the list, one at a time.
@@ -146,12 +146,21 @@ impl Machine {
 
     fn shelve(&mut self, id: &TaskId, failure: Failure) {
         let failure = Box::new(failure);
-        self.set_step(id, Step::Shelving { failure: failure.clone(), branch: None });
+        self.set_step(id, Step::Shelving { failure: failure.clone() });
         self.act(Action::Shelve { task: id.clone(), failure });
     }
 
-    pub(super) fn shelved(&mut self, now: i64, id: &TaskId, kept: Option<String>) {
-        let Some(Step::Shelving { failure, .. }) = self.record(id).and_then(|record| record.step.clone())
+    /// The work is safe, so its workspace may be cleaned. Doing both at once would put away what a kill had left of it.
+    pub(super) fn shelved(&mut self, id: &TaskId, kept: Option<String>) {
+        let Some(Step::Shelving { failure }) = self.record(id).and_then(|record| record.step.clone()) else {
+            return;
+        };
+        self.set_step(id, Step::Clearing { failure, kept: kept.clone() });
+        self.act(Action::Clear { task: id.clone(), kept });
+    }
+
+    pub(super) fn cleared(&mut self, now: i64, id: &TaskId) {
+        let Some(Step::Clearing { failure, kept }) = self.record(id).and_then(|record| record.step.clone())
         else {
             return;
         };
@@ -199,6 +208,13 @@ impl Machine {
         self.merge_next();
         if self.stopping.is_some() {
             return self.finish_if_idle(now);
+        }
+        let is_merging = self.active().any(|record| {
+            matches!(record.step, Some(Step::Committing { merges: Some(_), .. } | Step::Advancing { .. }))
+        });
+        if is_merging {
+            // The list is being written, and is read when that is over.
+            return self.schedule(now);
         }
         self.want_list();
     }

@@ -49,6 +49,13 @@ pub enum Event {
         /// What came of it, if it came to an end.
         run: Option<Box<AgentRun>>,
     },
+    /// Something in the work has to be put back.
+    Seen {
+        /// The task.
+        task: TaskId,
+        /// The tree that the session left.
+        tree: String,
+    },
     /// The work was looked at.
     Inspected {
         /// The task.
@@ -85,6 +92,11 @@ pub enum Event {
         task: TaskId,
         /// Where it is, if there was any.
         kept: Option<String>,
+    },
+    /// The workspace of a task that was given up is clean.
+    Cleared {
+        /// The task.
+        task: TaskId,
     },
     /// A question waits for a person.
     Asked(OpenQuestion),

@@ -18,7 +18,7 @@ pub use event::Event;
 
 use crate::config::Config;
 use crate::event::LoopEvent;
-use crate::state::{RunEnd, RunState, RunStatus, TaskRecord, TaskState};
+use crate::state::{Changed, RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
 /// What was asked for on the command line.
@@ -46,6 +46,8 @@ pub struct Machine {
     /// When time was last looked at. None while none is to be counted.
     last_seen: Option<i64>,
     finished: bool,
+    /// Tasks whose records may have changed since somebody asked.
+    changed: Changed,
     actions: Vec<Action>,
 }
 
@@ -76,6 +78,7 @@ impl Machine {
             ended_now: 0,
             last_seen: None,
             finished: false,
+            changed: Changed::Any,
             actions: Vec::new(),
         }
     }
@@ -83,6 +86,11 @@ impl Machine {
     /// The state, to be written down.
     pub fn state(&self) -> &RunState {
         &self.state
+    }
+
+    /// Which tasks have changed since this was asked for the last time.
+    pub fn take_changed(&mut self) -> Changed {
+        self.changed.take()
     }
 
     /// Whether the run is over.
@@ -114,11 +122,13 @@ impl Machine {
             Event::Gates { task, results } => self.gates_ran(now, &task, results),
             Event::AgentEnded { task, run } => self.agent_ended(now, &task, run),
             Event::Recovered { task, run } => self.recovered(now, &task, run),
+            Event::Seen { task, tree } => self.seen(&task, tree),
             Event::Inspected { task, work } => self.inspected(now, &task, work),
             Event::CommitMade { task, commit, parent } => self.commit_made(&task, commit, parent),
             Event::NotMerged { task, why, output } => self.not_merged(&task, &why, output),
             Event::Advanced { task } => self.advanced(now, &task),
-            Event::Shelved { task, kept } => self.shelved(now, &task, kept),
+            Event::Shelved { task, kept } => self.shelved(&task, kept),
+            Event::Cleared { task } => self.cleared(now, &task),
             Event::Asked(question) => self.asked(question),
             Event::AskEnded { id, by, answers } => self.ask_ended(&id, by, answers),
             Event::Skip(task) => self.skip(now, &task),
@@ -155,6 +165,7 @@ impl Machine {
     }
 
     fn record_mut(&mut self, id: &TaskId) -> Option<&mut TaskRecord> {
+        self.changed.add(id);
         self.state.tasks.iter_mut().find(|record| record.task.id == *id)
     }
 
@@ -164,7 +175,10 @@ impl Machine {
 
     /// The run is to end, for this reason. The first one counts.
     fn stop(&mut self, end: RunEnd) {
-        self.stopping.get_or_insert(end);
+        let end = self.stopping.get_or_insert(end);
+        if end.outlives_a_kill() {
+            self.state.halting = Some(end.clone());
+        }
     }
 
     fn interrupt(&mut self, now: i64) {
@@ -181,6 +195,8 @@ impl Machine {
         }
         self.finished = true;
         self.state.status = RunStatus::Ended { end: end.clone(), at: now };
+        self.state.is_unreported = true;
+        self.state.halting = None;
         // They are asked again when their task goes on.
         self.state.questions.clear();
         let count = |state| self.state.count(state);

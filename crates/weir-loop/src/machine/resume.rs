@@ -10,6 +10,7 @@ use crate::tasks::TaskId;
 impl Machine {
     /// Does the step of a task again. Each is recognised as done, or done from the same beginning.
     pub(super) fn resume(&mut self, id: &TaskId) {
+        self.learn_again(id);
         let Some(record) = self.record(id) else { return };
         let task = id.clone();
         let base = record.base.clone().unwrap_or_default();
@@ -18,15 +19,30 @@ impl Machine {
             Some(Step::GatesBefore { .. } | Step::GatesAfter { .. }) => Action::RunGates(task),
             Some(Step::Agent { session_id, .. }) => Action::Recover { task, session_id },
             Some(Step::Restoring { .. }) => return self.put_back(id),
-            Some(Step::Inspecting { .. }) => Action::Inspect { task, base },
+            Some(Step::Inspecting { seen, .. }) => Action::Inspect { task, base, seen },
             Some(Step::Merging { .. }) => return,
             Some(Step::Committing { merges, .. }) => {
                 Action::MakeCommit { on_branch: self.state.parallel > 1 && merges.is_none(), task, merges }
             }
-            Some(Step::Advancing { commit, parent, .. }) => Action::Advance { task, commit, parent },
-            Some(Step::Shelving { failure, .. }) => Action::Shelve { task, failure },
+            Some(Step::Advancing { commit, parent, .. }) => {
+                Action::Advance { task, commit, parent, is_again: true }
+            }
+            Some(Step::Shelving { failure }) => Action::Shelve { task, failure },
+            Some(Step::Clearing { kept, .. }) => Action::Clear { task, kept },
         };
         self.act(action);
+    }
+
+    /// What the last session learned is written down after it was counted, so a kill may have come between.
+    fn learn_again(&mut self, id: &TaskId) {
+        let last = self.record(id).and_then(|record| record.attempts.last());
+        // One that was cut off is had again, and says the same again.
+        let known = last
+            .filter(|attempt| attempt.counted)
+            .and_then(|attempt| attempt.session_id.clone().zip(attempt.log.clone()));
+        if let Some((key, log)) = known {
+            self.act(Action::LearnAgain { task: id.clone(), key, log });
+        }
     }
 
     /// Puts a workspace back, unless a wait is not over.

@@ -1,14 +1,21 @@
 //! What is done next: which task, or a wait, or the end.
 
+use std::collections::VecDeque;
+
 use super::{Action, Machine};
 use crate::event::LoopEvent;
-use crate::state::{RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
+use crate::state::{Changed, RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
 use crate::tasks::{Readiness, Task, TaskId, readiness};
 
 impl Machine {
     pub(super) fn start(&mut self, now: i64) {
         let resumed = self.state.tasks.iter().any(|task| task.step.is_some() || !task.attempts.is_empty());
+        // One that was killed while it came to its end goes on coming to it.
+        let end = self.state.end().filter(|end| self.state.is_unreported && end.outlives_a_kill());
+        self.stopping = self.state.halting.clone().or_else(|| end.cloned());
+        self.state.halting = self.stopping.clone();
         self.state.status = RunStatus::Running;
+        self.state.is_unreported = false;
         self.state.questions.clear();
         self.state.limits = self.config.limits.clone();
         self.state.task_limits = self.config.task_limits.clone();
@@ -46,15 +53,14 @@ impl Machine {
 
     pub(super) fn tasks_read(&mut self, now: i64, tasks: Vec<Task>) {
         self.list_wanted = false;
-        let mut old: Vec<TaskRecord> = std::mem::take(&mut self.state.tasks);
+        self.changed = Changed::Any;
+        let mut old = VecDeque::from(std::mem::take(&mut self.state.tasks));
         let mut records = Vec::with_capacity(tasks.len());
-        // Usually nothing has changed, and each is found at the front.
+        // Usually nothing has changed, and each is found at the front, from where it is taken without moving the rest.
         for task in tasks {
             let place = old.iter().position(|record| record.task.id == task.id);
-            let mut record = match place {
-                Some(place) => old.remove(place),
-                None => TaskRecord::new(task.clone()),
-            };
+            let known = place.and_then(|place| old.remove(place));
+            let mut record = known.unwrap_or_else(|| TaskRecord::new(task.clone()));
             match record.state {
                 // A person has checked its box, or taken the check away.
                 TaskState::Pending if task.done => record.state = TaskState::Done,

@@ -123,9 +123,19 @@ impl Machine {
             }
             None => {
                 let base = self.record(id).and_then(|record| record.base.clone()).unwrap_or_default();
-                self.set_step(id, Step::Inspecting { number, tree, retried, run });
-                self.act(Action::Inspect { task: id.clone(), base });
+                self.set_step(id, Step::Inspecting { number, tree, retried, run, seen: None });
+                self.act(Action::Inspect { task: id.clone(), base, seen: None });
             }
+        }
+    }
+
+    /// Once something is put back, nobody sees any more that it was changed: so it is written down before.
+    pub(super) fn seen(&mut self, id: &TaskId, tree: String) {
+        let Some(record) = self.record_mut(id) else { return };
+        let base = record.base.clone().unwrap_or_default();
+        if let Some(Step::Inspecting { seen, .. }) = &mut record.step {
+            *seen = Some(tree.clone());
+            self.act(Action::Inspect { task: id.clone(), base, seen: Some(tree) });
         }
     }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::state::write_atomically;
+
 /// The folders of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
@@ -93,7 +95,8 @@ impl Folders {
         let ignore = self.root.join(".gitignore");
         if !ignore.exists() {
             let text = "# Written by weir loop: state, logs and reports are not committed.\n*\n";
-            std::fs::write(&ignore, text).map_err(|source| FoldersError { path: ignore, source })?;
+            write_atomically(&ignore, text.as_bytes())
+                .map_err(|source| FoldersError { path: ignore, source })?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::instant;
 use crate::state::write_atomically;
 use crate::tasks::TaskId;
 
@@ -39,12 +40,14 @@ pub enum Mail {
 #[derive(Debug, Clone)]
 pub struct Mailbox {
     folder: PathBuf,
+    /// Mails that were read and are still there.
+    read: Vec<PathBuf>,
 }
 
 impl Mailbox {
     /// The mailbox in a folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), read: Vec::new() }
     }
 
     /// Leaves a mail.
@@ -55,22 +58,36 @@ impl Mailbox {
         write_atomically(&self.folder.join(name), &serde_json::to_vec(mail)?)
     }
 
-    /// Takes the mails that are there, oldest first. What is no mail is left alone, and told.
-    pub fn take(&self) -> (Vec<Mail>, Vec<PathBuf>) {
+    /// Reads the mails that have come, oldest first. They stay until they are forgotten, so that a kill before what
+    /// they want is written down does not lose them. What is no mail is put aside, and told.
+    pub fn take(&mut self) -> (Vec<Mail>, Vec<PathBuf>) {
         let (mut mails, mut odd) = (Vec::new(), Vec::new());
         for path in self.files() {
+            if self.read.contains(&path) {
+                continue;
+            }
             let read = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-            match read {
-                Some(mail) if std::fs::remove_file(&path).is_ok() => mails.push(mail),
-                _ => {
-                    let aside = path.with_extension("unread");
-                    if std::fs::rename(&path, &aside).is_ok() {
-                        odd.push(aside);
-                    }
+            if let Some(mail) = read {
+                mails.push(mail);
+                self.read.push(path);
+            } else {
+                let aside = path.with_extension("unread");
+                if std::fs::rename(&path, &aside).is_ok() {
+                    odd.push(aside);
                 }
             }
         }
         (mails, odd)
+    }
+
+    /// Removes the mails that were read.
+    pub fn forget(&mut self) {
+        if !self.read.is_empty() {
+            instant::begin();
+            // One that cannot be removed is not read again by us.
+            self.read.retain(|path| std::fs::remove_file(path).is_err() && path.exists());
+            instant::reached("a mail was removed");
+        }
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -95,7 +112,8 @@ mod tests {
     #[test]
     fn mails_come_in_order_and_once() {
         let folder = tempfile::tempdir().unwrap();
-        let mailbox = Mailbox::new(folder.path().join("mailbox"));
+        let path = folder.path().join("mailbox");
+        let mut mailbox = Mailbox::new(&path);
         assert_eq!(mailbox.take(), (Vec::new(), Vec::new()));
         let skip = |name: &str| Mail::Skip { task: TaskId::new(name) };
         mailbox.send(&skip("a")).unwrap();
@@ -103,5 +121,9 @@ mod tests {
         let (mails, odd) = mailbox.take();
         assert_eq!((mails, odd.len()), (vec![skip("a")], 1));
         assert_eq!(mailbox.take(), (Vec::new(), Vec::new()));
+        // Whoever is killed before it is written down finds it again.
+        assert_eq!(Mailbox::new(&path).take().0, [skip("a")]);
+        mailbox.forget();
+        assert_eq!(Mailbox::new(&path).take().0, []);
     }
 }

@@ -1,6 +1,7 @@
 //! The thin shell around the machine: files, git, gates, sessions, notifications. It does what it is told and decides
 //! nothing.
 
+mod conclude;
 mod context;
 mod folders;
 mod gates;
@@ -14,8 +15,11 @@ mod person;
 mod plan;
 mod runner;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod worktree;
 
+pub use conclude::{conclude, write_reports};
 pub use folders::{Folders, FoldersError};
 pub use gates::run_gates;
 pub use git::{Git, GitError};

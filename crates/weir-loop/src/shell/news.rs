@@ -28,7 +28,7 @@ impl News {
         let (kind, text) = match event {
             LoopEvent::Asked { task, id, .. } => (
                 NotifyOn::Question,
-                format!("Task {task} asks something; answer with `weir loop answer {id} …`"),
+                format!("Task {task} asks something; answer with `weir loop answer --question {id} …`"),
             ),
             LoopEvent::Waiting { until, reason } => {
                 (NotifyOn::Limit, format!("Waiting until {}: {reason}", crate::time::rfc3339(*until)))

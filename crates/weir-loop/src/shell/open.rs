@@ -6,9 +6,12 @@ use weir_process::{Lock, LockError, StopOptions, end_leftovers, leftovers};
 
 use super::folders::{Folders, FoldersError};
 use super::git::{Git, GitError};
+use super::mailbox::Mailbox;
+use super::person::catch_up;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
-use crate::state::{RunState, SessionFile, StateError, Step, load};
+use crate::state::{RunEnd, RunState, SessionFile, StateError, StateWriter, Step, load};
+use crate::tasks::TaskList;
 use crate::time::unix_ms;
 
 /// How to open a run.
@@ -79,13 +82,21 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     git.check().await?;
     let before = load(&folders.run_file())?;
     let was_killed = before.as_ref().is_some_and(|run| run.end().is_none());
-    if was_killed && git.remove_stale_lock().await? {
-        notes.push("removed index.lock, which a killed git had left".to_owned());
+    if was_killed {
+        let locks = git.remove_stale_locks().await?;
+        if locks > 0 {
+            notes.push(format!("removed {locks} locks, which a killed git had left"));
+        }
     }
     let list = read_tasks(&folders.workspace.join(&config.tasks))?;
-    let goes_on = |run: &RunState| run.end().is_none_or(crate::state::RunEnd::can_go_on) && !options.new_run;
     let state = match before {
-        Some(run) if goes_on(&run) => run,
+        Some(mut run) if goes_on(&run, &list) && !options.new_run => {
+            let mut mailbox = Mailbox::new(folders.mailbox());
+            notes.extend(catch_up(&mut run, &mut mailbox));
+            StateWriter::new(folders.state()).write(&run)?;
+            mailbox.forget();
+            run
+        }
         before => {
             if let Some(run) = before {
                 archive(folders, &run)?;
@@ -116,6 +127,14 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
         notes.push(format!("committed what was not: {names}"));
     }
     Ok(Opened { state, notes, lock })
+}
+
+/// Whether the next start goes on with a run, instead of beginning another one.
+fn goes_on(run: &RunState, list: &TaskList) -> bool {
+    // One that was killed after it had ended and before its report was written is to come to its end; and where there is
+    // nothing to do, another run would only take the place of the one that did it.
+    let nothing_to_do = || run.end() == Some(&RunEnd::Completed) && list.tasks.iter().all(|task| task.done);
+    run.end().is_none_or(RunEnd::can_go_on) || run.is_unreported || nothing_to_do()
 }
 
 /// What a killed run has started must not go on while another one works in the same folder.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::gates::run_gates;
+use super::git::Looked;
 use super::notes::{add_note, read_notes};
 use super::tasks::{read_tasks, tick_box};
 use super::worktree;
-use crate::agent::{AgentEnd, AgentRequest, AgentRun, Surroundings, find_log, run_from_log};
+use crate::agent::{AgentEnd, AgentRequest, AgentRun, Surroundings, answer_from_log, find_log, run_from_log};
 use crate::machine::{AgentOrder, Event};
 use crate::message;
 use crate::outcome::Failure;
@@ -36,14 +37,14 @@ pub(super) fn read_list(context: &Context) -> Done {
 }
 
 pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
-    let head = context.git.head().await.map_err(text)?;
     let git = context.git_of(&task);
     if context.is_parallel {
+        let head = context.git.head().await.map_err(text)?;
         let branch = context.branch(&task);
+        // Nobody has worked in it yet, so half of one is not worth keeping.
         context.git.add_worktree(git.folder(), &branch, &head).await.map_err(text)?;
     }
-    let head = git.head().await.map_err(text)?;
-    let tree = git.tree_of(&head).await.map_err(text)?;
+    let (head, tree) = git.head_and_tree().await.map_err(text)?;
     if context.is_parallel {
         git.restore(&tree).await.map_err(text)?;
         return Ok(Event::Prepared { task, head, tree });
@@ -61,13 +62,8 @@ pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
 
 pub(super) async fn restore(context: Arc<Context>, record: TaskRecord, tree: String) -> Done {
     let task = record.task.id.clone();
-    if context.is_parallel && !context.workspace(&task).join(".git").exists() {
-        let head = context.git.head().await.map_err(text)?;
-        context
-            .git
-            .add_worktree(&context.workspace(&task), &context.branch(&task), &head)
-            .await
-            .map_err(text)?;
+    if context.is_parallel {
+        worktree::ensure(&context, &record).await.map_err(text)?;
     }
     let name = context.cut_off(&task, record.attempts.len());
     context.git_of(&task).restore_keeping(&tree, &name).await.map_err(text)?;
@@ -144,14 +140,19 @@ pub(super) fn recover(context: &Context, task: TaskId, session_id: &str) -> Done
     Ok(Event::Recovered { task, run: run.map(Box::new) })
 }
 
-pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String) -> Done {
+pub(super) async fn inspect(context: Arc<Context>, task: TaskId, base: String, seen: Option<String>) -> Done {
     let git = context.git_of(&task);
-    let list = git.folder().join(&context.config.tasks);
-    let before = list.is_file().then(|| std::fs::read(&list).unwrap_or_default());
-    let work = git.inspect(&base, &context.protected(), Some(&context.config.tasks)).await.map_err(text)?;
-    if let Some(before) = before.filter(|_| work.list_restored) {
+    let list = &context.config.tasks;
+    let looked = git.inspect(&base, &context.protected(), Some(list), seen.as_deref()).await.map_err(text)?;
+    let work = match looked {
+        Looked::Changed(tree) => return Ok(Event::Seen { task, tree }),
+        Looked::Work(work) => work,
+    };
+    if let Some(seen) = seen.filter(|_| work.list_restored)
+        && let Some(before) = git.file_in(&seen, list).await.map_err(text)?
+    {
         // A person may have changed it, too: it is not lost.
-        let name = context.config.tasks.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = list.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = context.folders.kept();
         let _ = std::fs::create_dir_all(&kept)
             .and_then(|()| std::fs::write(kept.join(format!("{task}-{name}")), before));
@@ -187,25 +188,34 @@ pub(super) async fn make_commit(
     Ok(Event::CommitMade { task, commit, parent })
 }
 
-/// In a worktree nobody else sets the branch, so it is set at once. One that is set already is recognised.
+/// In a worktree nobody else sets the branch, so it is set at once. One that is set already is recognised by its tree.
 async fn commit_on_branch(context: &Context, record: &TaskRecord, message: &str) -> Done {
     let task = record.task.id.clone();
     let git = context.git_of(&task);
     let head = git.head().await.map_err(text)?;
     let base = record.base.clone().unwrap_or_default();
-    if head != base {
+    let tree = git.snapshot().await.map_err(text)?;
+    if head != base && git.tree_of(&head).await.map_err(text)? == tree {
         return Ok(Event::CommitMade { task, commit: head, parent: base });
     }
-    let tree = git.snapshot().await.map_err(text)?;
     let commit = git.commit(&tree, &[&head], message).await.map_err(text)?;
     git.advance(&commit, &head).await.map_err(text)?;
     Ok(Event::CommitMade { task, commit, parent: head })
 }
 
-pub(super) async fn advance(context: Arc<Context>, task: TaskId, commit: String, parent: String) -> Done {
+pub(super) async fn advance(
+    context: Arc<Context>,
+    task: TaskId,
+    commit: String,
+    parent: String,
+    is_again: bool,
+) -> Done {
     context.git.advance(&commit, &parent).await.map_err(text)?;
-    // After a kill the index may not be what was committed.
-    context.git.restore(&context.git.tree_of(&commit).await.map_err(text)?).await.map_err(text)?;
+    if is_again {
+        // After a kill the index may not be what was committed.
+        let tree = context.git.tree_of(&commit).await.map_err(text)?;
+        context.git.restore(&tree).await.map_err(text)?;
+    }
     if context.is_parallel {
         let (folder, branch) = (context.workspace(&task), context.branch(&task));
         context.git.remove_worktree(&folder, Some(&branch)).await.map_err(text)?;
@@ -217,13 +227,24 @@ pub(super) async fn shelve(context: Arc<Context>, record: TaskRecord, failure: B
     let task = record.task.id.clone();
     let message = message::given_up(&record, &failure, &context.run_id);
     let kept = if context.is_parallel {
-        worktree::shelve(&context, &record, &message).await.map_err(text)?
+        worktree::keep(&context, &record, &message).await
     } else {
         let branch = context.failed_branch(&task, record.attempts.len());
         let stash = context.config.git.keep_failed == crate::config::KeepFailed::Stash;
-        context.git.shelve(&branch, &message, stash).await.map_err(text)?
+        context.git.keep(&branch, &message, stash).await
     };
-    Ok(Event::Shelved { task, kept })
+    Ok(Event::Shelved { task, kept: kept.map_err(text)? })
+}
+
+pub(super) async fn clear(context: Arc<Context>, record: TaskRecord, kept: Option<String>) -> Done {
+    if context.is_parallel {
+        worktree::clear(&context, &record, kept.as_deref()).await.map_err(text)?;
+    } else {
+        let head = context.git.head().await.map_err(text)?;
+        let tree = context.git.tree_of(&head).await.map_err(text)?;
+        context.git.restore(&tree).await.map_err(text)?;
+    }
+    Ok(Event::Cleared { task: record.task.id })
 }
 
 pub(super) fn learn(context: &Context, record: &TaskRecord, key: &str, answer: &str) -> Result<(), String> {
@@ -231,4 +252,16 @@ pub(super) fn learn(context: &Context, record: &TaskRecord, key: &str, answer: &
     add_note(&path, key, &record.task.title, answer)
         .map(drop)
         .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
+
+/// The same from the log of a session.
+pub(super) fn learn_again(
+    context: &Context,
+    record: &TaskRecord,
+    key: &str,
+    log: &std::path::Path,
+) -> Result<(), String> {
+    // A log that cannot be read has nothing to teach.
+    let Ok(answer) = answer_from_log(log) else { return Ok(()) };
+    learn(context, record, key, &answer)
 }

@@ -64,6 +64,19 @@ pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
     }
 }
 
+/// Does to the state of a run what is in the mailbox of one that was killed. Gives what cannot be done. The mails are to be
+/// forgotten when the state is written.
+pub(super) fn catch_up(run: &mut RunState, mailbox: &mut Mailbox) -> Vec<String> {
+    let (mails, odd) = mailbox.take();
+    let odd = odd.iter().map(|path| format!("{} is no mail", path.display()));
+    let mut problems: Vec<String> = odd.collect();
+    for mail in mails {
+        problems
+            .extend(check(run, &mail).and_then(|()| change(run, &mail)).err().map(|error| error.to_string()));
+    }
+    problems
+}
+
 fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
     let state = |task: &TaskId| {
         run.task(task).map(|record| record.state).ok_or_else(|| PersonError::NoTask(task.clone()))

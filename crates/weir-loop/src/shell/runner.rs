@@ -15,7 +15,7 @@ use super::git::Git;
 use super::mailbox::{Mail, Mailbox};
 use super::news::{self, News};
 use super::perform::{self, Done};
-use crate::agent::{Agent, Desk, Hurry, OpenAsk, Reply, Surroundings, match_answers};
+use crate::agent::{Agent, Desk, FromDesk, Hurry, OpenAsk, Reply, Surroundings, match_answers};
 use crate::config::Config;
 use crate::event::LoopEvent;
 use crate::machine::{Action, Event, Machine, Wanted};
@@ -76,7 +76,7 @@ pub struct Runner {
     watcher: Watcher,
     mailbox: Mailbox,
     hurry: watch::Sender<Hurry>,
-    asks: Channel<OpenAsk>,
+    asks: Channel<FromDesk>,
     open: Vec<OpenAsk>,
     activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
@@ -137,7 +137,12 @@ impl Runner {
                 let actions = self.machine.handle(unix_ms(), event);
                 if !is_tick || !actions.is_empty() {
                     // Before anything is done.
-                    self.writer.write(self.machine.state())?;
+                    let changed = self.machine.take_changed();
+                    self.writer.write_changed(self.machine.state(), &changed)?;
+                    if events.is_empty() {
+                        // What was wanted is in the state now.
+                        self.mailbox.forget();
+                    }
                 }
                 for action in actions {
                     if let Action::Finish(how) = action {
@@ -158,7 +163,7 @@ impl Runner {
                     Ok(Err(why)) => Event::Broken { why },
                     Err(error) => Event::Broken { why: format!("a part of the loop failed: {error}") },
                 }),
-                Some(ask) = self.asks.1.recv() => events.push_back(self.asked(ask)),
+                Some(heard) = self.asks.1.recv() => events.push_back(self.heard(heard)),
                 Some((task, text)) = self.activity.1.recv() => {
                     self.tell(&LoopEvent::Activity { task, text });
                 }
@@ -193,6 +198,12 @@ impl Runner {
             self.news.spawn(async move {
                 news::send(&news, &context.config.notify, &context.folders.workspace).await
             });
+        }
+    }
+
+    fn warn(&mut self, done: Result<(), String>) {
+        if let Err(text) = done {
+            self.tell(&LoopEvent::Warning { text });
         }
     }
 
@@ -235,23 +246,31 @@ impl Runner {
             Action::Recover { task, session_id } => {
                 return Some(event_of(perform::recover(&context, task, &session_id)));
             }
-            Action::Inspect { task, base } => drop(self.at_work.spawn(perform::inspect(context, task, base))),
+            Action::Inspect { task, base, seen } => {
+                self.at_work.spawn(perform::inspect(context, task, base, seen));
+            }
             Action::MakeCommit { task, on_branch, merges } => {
                 let record = self.record(&task)?;
                 self.at_work.spawn(perform::make_commit(context, record, on_branch, merges));
             }
-            Action::Advance { task, commit, parent } => {
-                self.at_work.spawn(perform::advance(context, task, commit, parent));
+            Action::Advance { task, commit, parent, is_again } => {
+                self.at_work.spawn(perform::advance(context, task, commit, parent, is_again));
             }
             Action::Shelve { task, failure } => {
                 let record = self.record(&task)?;
                 self.at_work.spawn(perform::shelve(context, record, failure));
             }
+            Action::Clear { task, kept } => {
+                let record = self.record(&task)?;
+                self.at_work.spawn(perform::clear(context, record, kept));
+            }
             Action::Learn { task, key, text } => {
                 let record = self.record(&task)?;
-                if let Err(text) = perform::learn(&context, &record, &key, &text) {
-                    self.tell(&LoopEvent::Warning { text });
-                }
+                self.warn(perform::learn(&context, &record, &key, &text));
+            }
+            Action::LearnAgain { task, key, log } => {
+                let record = self.record(&task)?;
+                self.warn(perform::learn_again(&context, &record, &key, &log));
             }
             Action::WakeAt(at) => self.wake_at = Some(at),
             Action::StopAgents => self.hurry.send_modify(|hurry| *hurry = (*hurry).max(Hurry::Interrupt)),
@@ -272,11 +291,22 @@ impl Runner {
                 permissions: config.permissions.policy,
                 known: record.answers.clone(),
                 waiting: Arc::default(),
+                names: Arc::default(),
             },
             hurry: self.hurry.subscribe(),
             activity: Arc::new(move |text| {
                 let _ = activity.send((task.clone(), text.to_owned()));
             }),
+        }
+    }
+
+    fn heard(&mut self, heard: FromDesk) -> Event {
+        match heard {
+            FromDesk::Asked(ask) => self.asked(ask),
+            FromDesk::Answered { id, by, answers } => {
+                self.open.retain(|ask| ask.id != id);
+                Event::AskEnded { id, by: Some(by), answers }
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::state::write_atomically;
+use crate::state::replace_atomically;
 use crate::tasks::{Edit, Source, TaskError, TaskId, TaskList};
 
 /// The task list cannot be used.
@@ -76,6 +76,5 @@ pub fn tick_box(path: &Path, task: &TaskId) -> Result<(), TaskFileError> {
 /// The file keeps its permissions.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let permissions = std::fs::metadata(path)?.permissions();
-    write_atomically(path, text.as_bytes())?;
-    std::fs::set_permissions(path, permissions)
+    replace_atomically(path, text.as_bytes(), Some(permissions))
 }

@@ -1,4 +1,4 @@
-//! What differs for a task that has a worktree of its own: it is made, merged and removed.
+//! What differs for a task that has a worktree of its own: it is made, merged, kept and removed.
 
 use super::context::Context;
 use super::gates::run_gates;
@@ -47,27 +47,48 @@ pub(super) async fn merge(
     }
 }
 
-/// Puts away the work of a task that was given up: it stays on its branch, and the worktree goes.
-pub(super) async fn shelve(
+/// Makes the worktree of a task if it is not there, with what it is based on.
+pub(super) async fn ensure(context: &Context, record: &TaskRecord) -> Result<(), GitError> {
+    let task = &record.task.id;
+    if context.git_of(task).is_worktree().await? {
+        return Ok(());
+    }
+    let base = match &record.base {
+        Some(base) => base.clone(),
+        None => context.git.head().await?,
+    };
+    context.git.add_worktree(&context.workspace(task), &context.branch(task), &base).await
+}
+
+/// Puts the work of a task that was given up onto its branch. Gives the branch, or nothing if there was no work.
+pub(super) async fn keep(
     context: &Context,
     record: &TaskRecord,
     message: &str,
 ) -> Result<Option<String>, GitError> {
     let task = &record.task.id;
-    let (folder, branch) = (context.workspace(task), context.branch(task));
+    let branch = context.branch(task);
     let git = context.git_of(task);
-    let mut kept = None;
-    if folder.join(".git").exists() {
+    if git.is_worktree().await? {
         let head = git.head().await?;
         let tree = git.snapshot().await?;
         if tree != git.tree_of(&head).await? {
             let commit = git.commit(&tree, &[&head], message).await?;
             git.advance(&commit, &head).await?;
         }
-        kept = (Some(git.head().await?) != record.base).then(|| branch.clone());
-    } else if context.git.branch_exists(&branch).await? {
-        kept = Some(branch.clone());
     }
-    context.git.remove_worktree(&folder, kept.is_none().then_some(branch.as_str())).await?;
-    Ok(kept)
+    let commit = context.git.branch(&branch).await?;
+    Ok(commit.filter(|commit| Some(commit) != record.base.as_ref()).map(|_| branch))
+}
+
+/// Removes the worktree of a task that was given up, and its branch if nothing is kept on it.
+pub(super) async fn clear(
+    context: &Context,
+    record: &TaskRecord,
+    kept: Option<&str>,
+) -> Result<(), GitError> {
+    let task = &record.task.id;
+    let branch = context.branch(task);
+    let unneeded = kept.is_none().then_some(branch.as_str());
+    context.git.remove_worktree(&context.workspace(task), unneeded).await
 }

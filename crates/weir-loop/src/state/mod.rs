@@ -17,7 +17,7 @@ pub use budget::{Budget, LimitReached};
 pub use derived::{BudgetFile, SessionFile, budget_file, session_file};
 pub use file::{StateError, VERSION, load, parse};
 pub use step::Step;
-pub use write::{StateWriter, write_atomically};
+pub use write::{Changed, StateWriter, replace_atomically, write_atomically};
 
 use crate::agent::ModelUse;
 use crate::config::{Limits, TaskLimits};
@@ -60,6 +60,12 @@ pub struct RunState {
     /// The planner's session, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner_session: Option<String>,
+    /// Why no other task begins, while others are still at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halting: Option<RunEnd>,
+    /// Whether it has ended and its report is not written yet.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_unreported: bool,
     /// The tasks, in the order of the list.
     pub tasks: Vec<TaskRecord>,
 }
@@ -127,6 +133,12 @@ impl RunEnd {
     /// Whether the next start goes on with the run. Otherwise it begins another one.
     pub fn can_go_on(&self) -> bool {
         !matches!(self, Self::Completed | Self::Unfinished)
+    }
+
+    /// Whether it holds also after a kill while the last sessions came to their end. The others are found again, or
+    /// the next start is to try again.
+    pub fn outlives_a_kill(&self) -> bool {
+        matches!(self, Self::Denied { .. } | Self::SameFailure { .. })
     }
 }
 
@@ -389,6 +401,8 @@ impl RunState {
             questions: Vec::new(),
             plan: None,
             planner_session: None,
+            halting: None,
+            is_unreported: false,
             tasks: tasks.into_iter().map(TaskRecord::new).collect(),
         }
     }

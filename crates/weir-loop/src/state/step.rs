@@ -46,6 +46,9 @@ pub enum Step {
         retried: bool,
         /// What came of the session.
         run: Box<AgentRun>,
+        /// The tree that it left, if something in it has to be put back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<String>,
     },
     /// The gates run on what it did.
     GatesAfter {
@@ -83,8 +86,13 @@ pub enum Step {
     Shelving {
         /// Why.
         failure: Box<Failure>,
-        /// What the branch of its worktree is called, if it has one.
-        branch: Option<String>,
+    },
+    /// Its work is put away; the workspace is being cleaned.
+    Clearing {
+        /// Why it was given up.
+        failure: Box<Failure>,
+        /// Where its work is, if there was any.
+        kept: Option<String>,
     },
 }
 
@@ -100,7 +108,7 @@ impl Step {
             Self::GatesAfter { .. } => "gates after",
             Self::Merging { .. } => "waiting to be merged",
             Self::Committing { .. } | Self::Advancing { .. } => "committing",
-            Self::Shelving { .. } => "putting away",
+            Self::Shelving { .. } | Self::Clearing { .. } => "putting away",
         }
     }
 }

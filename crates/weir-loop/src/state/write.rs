@@ -8,9 +8,21 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{RunState, StateError, TaskRecord, budget_file, session_file};
+use crate::instant;
+use crate::tasks::TaskId;
 
-/// Writes a file: a temporary one beside it, fsync, rename, fsync of the folder.
+/// Writes a file: a temporary one beside it, fsync, rename, fsync of the folder. Only we may read it.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_atomically(path, bytes, None)
+}
+
+/// The same; the file has these permissions when it is there.
+pub fn replace_atomically(
+    path: &Path,
+    bytes: &[u8],
+    permissions: Option<std::fs::Permissions>,
+) -> io::Result<()> {
+    instant::begin();
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
@@ -21,13 +33,53 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&temporary)?;
     file.write_all(bytes)?;
+    if let Some(permissions) = permissions {
+        // Before it has its name: nobody would repair them after a kill.
+        file.set_permissions(permissions)?;
+        // Those are files of the workspace, where a temporary one could be taken for the work of a session.
+        instant::reached("a temporary file was written");
+    }
     file.sync_all()?;
     drop(file);
     std::fs::rename(&temporary, path)?;
     // Without this the rename itself could be lost with the power.
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;
+    instant::reached("a file was written");
     Ok(())
+}
+
+/// Which tasks of a run may have changed since it was last written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changed {
+    /// Any of them, also their number.
+    Any,
+    /// Those of these names, and no other.
+    Tasks(Vec<TaskId>),
+}
+
+impl Changed {
+    /// Another one has changed.
+    pub fn add(&mut self, task: &TaskId) {
+        if let Self::Tasks(tasks) = self
+            && !tasks.contains(task)
+        {
+            tasks.push(task.clone());
+        }
+    }
+
+    /// What has changed so far. From now on nothing has.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Tasks(Vec::new()))
+    }
+
+    fn may_be(&self, task: &TaskId) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Tasks(tasks) => tasks.contains(task),
+        }
+    }
 }
 
 /// Writes the state of a run. Tasks that did not change are not encoded again, so that a run of a thousand tasks is
@@ -55,18 +107,23 @@ impl StateWriter {
 
     /// Writes `run.json`, and then the files that are made from it.
     pub fn write(&mut self, run: &RunState) -> Result<(), StateError> {
-        let text = self.encode(run).map_err(|error| self.system("run.json", error.into()))?;
+        self.write_changed(run, &Changed::Any)
+    }
+
+    /// The same, if it is known what has changed.
+    pub fn write_changed(&mut self, run: &RunState, changed: &Changed) -> Result<(), StateError> {
+        let text = self.encode(run, changed).map_err(|error| self.system("run.json", error.into()))?;
         self.file("run.json", &text)?;
         // Those are for readers only, so it does not matter if a kill comes between.
         self.json("budget.json", &budget_file(run))?;
         self.json("claude-session.json", &session_file(run))
     }
 
-    fn encode(&mut self, run: &RunState) -> Result<Vec<u8>, serde_json::Error> {
+    fn encode(&mut self, run: &RunState, changed: &Changed) -> Result<Vec<u8>, serde_json::Error> {
         self.tasks.truncate(run.tasks.len());
         for (place, task) in run.tasks.iter().enumerate() {
             match self.tasks.get_mut(place) {
-                Some((written, _)) if written == task => {}
+                Some((written, _)) if !changed.may_be(&task.task.id) || written == task => {}
                 Some(slot) => *slot = (task.clone(), serde_json::value::to_raw_value(task)?),
                 None => self.tasks.push((task.clone(), serde_json::value::to_raw_value(task)?)),
             }
@@ -85,6 +142,7 @@ impl StateWriter {
         let path = self.folder.join(name);
         // No fsync: it can be made again.
         let temporary = self.folder.join(format!("{name}.new"));
+        instant::begin();
         std::fs::write(&temporary, text)
             .and_then(|()| std::fs::rename(&temporary, path))
             .map_err(|error| self.system(name, error))
@@ -116,6 +174,8 @@ fn head_of(run: &RunState) -> RunState {
         questions: run.questions.clone(),
         plan: run.plan.clone(),
         planner_session: run.planner_session.clone(),
+        halting: run.halting.clone(),
+        is_unreported: run.is_unreported,
         tasks: Vec::new(),
     }
 }
@@ -138,6 +198,12 @@ mod tests {
             writer.write(&run).unwrap();
             assert_eq!(load(&folder.path().join("run.json")).unwrap().unwrap(), run);
         }
+        run.tasks[2].state = TaskState::Skipped;
+        let mut changed = Changed::Tasks(Vec::new());
+        changed.add(&run.tasks[2].task.id);
+        writer.write_changed(&run, &changed.take()).unwrap();
+        assert_eq!(changed, Changed::Tasks(Vec::new()));
+        assert_eq!(load(&folder.path().join("run.json")).unwrap().unwrap(), run);
         run.tasks.remove(0);
         writer.write(&run).unwrap();
         assert_eq!(load(&folder.path().join("run.json")).unwrap().unwrap(), run);

@@ -95,6 +95,7 @@ fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
         permissions: PermissionPolicy::Deny,
         known: std::collections::BTreeMap::new(),
         waiting: std::sync::Arc::default(),
+        names: std::sync::Arc::default(),
     };
     (hurry, Surroundings { desk, hurry: receiver, activity: std::sync::Arc::new(|_| {}) })
 }

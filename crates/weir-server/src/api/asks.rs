@@ -3,10 +3,9 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use serde::Deserialize;
 use serde_json::Value;
-use weir_host::{Actor, ConversationId, Decision, WatchQuery};
-use weir_transcript::{Request, RequestKind, View};
+use weir_host::{Actor, ConversationId, Decision};
+use weir_transcript::RequestKind;
 use weir_wire::{PermissionUpdate, QuestionAnswers, RawJson, RequestId};
 
 use super::answer;
@@ -129,7 +128,7 @@ async fn suggested(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let request = open_request(app, id, request).await?;
+    let request = app.host().request(id, &RequestId::from(request)).await?;
     let Some(RequestKind::Permission { suggestions, .. }) = request.map(|request| request.kind) else {
         return Err(weir_host::HostError::NoSuchRequest.into());
     };
@@ -147,21 +146,4 @@ async fn suggested(
         updates.push(PermissionUpdate::suggested(json));
     }
     Ok(updates)
-}
-
-/// A request as viewers see it.
-async fn open_request(app: &App, id: &ConversationId, request: &str) -> Result<Option<Request>, Problem> {
-    #[derive(Deserialize)]
-    struct Snapshot {
-        view: View,
-    }
-    let mut watch = app.host().watch(id, WatchQuery::default()).await?;
-    while let Some(frame) = watch.next().await {
-        if frame.event() == "snapshot" {
-            let snapshot: Snapshot =
-                serde_json::from_slice(frame.data()).map_err(|error| Problem::internal(&error))?;
-            return Ok(snapshot.view.request(&RequestId::from(request)).cloned());
-        }
-    }
-    Ok(None)
 }

@@ -3,8 +3,6 @@
 
 #![expect(dead_code, reason = "these types describe; requests are read from their JSON")]
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -55,8 +53,36 @@ pub(crate) enum ChatRole {
 pub(crate) enum ChatContent {
     /// A text.
     Text(String),
-    /// Parts: `{"type":"text","text":…}`, `{"type":"image_url","image_url":{"url":"data:image/png;base64,…"}}`.
-    Parts(Vec<BTreeMap<String, serde_json::Value>>),
+    /// Parts: texts and pictures.
+    Parts(Vec<ContentPart>),
+}
+
+/// A text or a picture.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ContentPart {
+    #[serde(rename = "type")]
+    kind: ContentKind,
+    /// The text, for `text` and `input_text`.
+    text: Option<String>,
+    /// The picture, for `image_url`; `input_image` has the address itself here.
+    image_url: Option<ImageAddress>,
+}
+
+/// What a part is.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ContentKind {
+    Text,
+    ImageUrl,
+    InputText,
+    InputImage,
+}
+
+/// A picture.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ImageAddress {
+    /// A data URL, as in `data:image/png;base64,…`. Others are not fetched.
+    url: String,
 }
 
 /// An answer in one piece.
@@ -136,9 +162,33 @@ pub(crate) struct ResponseObject {
     status: String,
     model: String,
     /// One message with one text.
-    output: Vec<BTreeMap<String, serde_json::Value>>,
+    output: Vec<ResponseMessage>,
     previous_response_id: Option<String>,
     usage: ResponseUsage,
+}
+
+/// What the agent says.
+#[derive(ToSchema)]
+pub(crate) struct ResponseMessage {
+    id: String,
+    /// `message`.
+    #[schema(rename = "type")]
+    kind: String,
+    /// `completed`.
+    status: String,
+    /// `assistant`.
+    role: String,
+    /// One text.
+    content: Vec<ResponseText>,
+}
+
+/// A text.
+#[derive(ToSchema)]
+pub(crate) struct ResponseText {
+    /// `output_text`.
+    #[schema(rename = "type")]
+    kind: String,
+    text: String,
 }
 
 /// What was used, in tokens.

@@ -225,7 +225,7 @@ impl Machine {
         self.messages.queued = kept;
         for Queued { message, .. } in dropped {
             let Some(id) = message.uuid else { continue };
-            self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
+            self.record(not_sent(&id, error), sink);
             self.actions.push(Action::MessageEnded(id, Err(error.clone())));
         }
     }
@@ -317,5 +317,14 @@ fn described(content: &OutgoingContent) -> (String, u32) {
             }
             (texts.join("\n"), images)
         }
+    }
+}
+/// What is said of a message that was never written.
+fn not_sent(id: &MessageId, error: &SessionError) -> HostEvent {
+    match error {
+        SessionError::Cancelled | SessionError::Stopped => {
+            HostEvent::MessageCancelled { message: id.clone() }
+        }
+        _ => HostEvent::MessageFailed { message: id.clone(), error: error.to_string() },
     }
 }

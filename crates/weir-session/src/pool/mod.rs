@@ -130,13 +130,16 @@ impl Pool {
     pub fn conversation(&self, key: impl Into<String>, mut options: SessionOptions) -> Pooled {
         let key = key.into();
         let fingerprint = Fingerprint::of(&options);
-        if options.limits.idle.is_none() {
+        // What the CLI does not keep on disk would be lost with the process, so that is not closed by itself.
+        let is_kept = options.persistence;
+        if options.limits.idle.is_none() && is_kept {
             options.limits.idle = self.inner.options.idle;
         }
         let mut state = self.lock();
         let before = state.residents.get(&key).cloned();
         let session = match before {
             Some(session) if !session.is_over() => {
+                session.glance().set_kept(is_kept);
                 session.reconfigure_as(options, Some(fingerprint));
                 return Pooled { pool: self.clone(), key, session };
             }
@@ -150,6 +153,7 @@ impl Pool {
         };
         state.touches += 1;
         session.glance().touch(state.touches);
+        session.glance().set_kept(is_kept);
         state.residents.insert(key.clone(), session.clone());
         Pooled { pool: self.clone(), key, session }
     }
@@ -313,7 +317,7 @@ impl Pooled {
     /// Replaces a process that has done enough.
     async fn recycle(&self) {
         let (glance, options) = (self.session.glance(), &self.pool.inner.options);
-        if !glance.has_process() || glance.is_busy() {
+        if !glance.has_process() || glance.is_busy() || glance.needs_its_process() {
             return;
         }
         let is_old = options.most_turns.is_some_and(|most| glance.turns() >= most);

@@ -107,7 +107,8 @@ pub(super) fn residents(state: &State) -> Vec<Resident> {
         Resident {
             key: key.clone(),
             has_process: glance.has_process(),
-            is_busy: glance.is_busy(),
+            // What the CLI does not keep on disk would be lost with the process.
+            is_busy: glance.is_busy() || glance.needs_its_process(),
             touched: glance.touched(),
         }
     };

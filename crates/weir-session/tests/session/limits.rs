@@ -251,7 +251,7 @@ async fn the_cost_limit_counts_across_turns_and_stops_what_waits() {
     assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");
     cli.hears_nothing_yet().await;
     let view = session.view().await.unwrap();
-    assert_eq!(deliveries(&view)[2], ("three", Delivery::Cancelled));
+    assert_eq!(deliveries(&view)[2], ("three", Delivery::Failed));
     session.stop().await;
 }
 

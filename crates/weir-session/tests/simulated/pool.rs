@@ -130,7 +130,7 @@ async fn a_process_that_has_grown_too_large_is_replaced() {
         let a = pool.conversation("a", options(&place));
         let mut ids = Vec::new();
         for number in 0..3 {
-            ids.push(soon(a.ask(says(&number.to_string()))).await.unwrap().session_id);
+            ids.push(soon(a.ask(says(&number.to_string()))).await.unwrap().session_id.clone());
         }
         assert_eq!(a.session().facts().await.unwrap().processes, processes);
         ids.dedup();

@@ -228,15 +228,6 @@ impl Double {
         true
     }
 
-    /// Waits until a call was not answered.
-    pub(crate) async fn is_silent(&self) {
-        let started = Instant::now();
-        while self.lock().silence.is_some() {
-            assert!(started.elapsed() < Duration::from_secs(60), "in vain:\n{:#?}", self.lock().messages);
-            let _ = tokio::time::timeout(Duration::from_millis(50), self.changed.notified()).await;
-        }
-    }
-
     /// Long polling: confirms what is before the offset, and ends a poll that was there before.
     async fn updates(&self, parameters: &Value) -> (StatusCode, Value) {
         let offset = parameters["offset"].as_i64().unwrap_or(0);

@@ -8,10 +8,11 @@ mod place;
 use std::time::Duration;
 
 use serde_json::json;
-use weir_bridge::machine::Role;
+use weir_bridge::machine::{QueueMode, Role};
 
 use place::{ANNA, Place};
 
+const BEN: i64 = 200;
 const STRANGER: i64 = 666;
 const GROUP: i64 = -500;
 
@@ -126,21 +127,46 @@ async fn a_burst_is_answered_without_loss() {
     }
     place.double.sees("the first answer", |shown| shown.text.contains("First.")).await;
     // What came meanwhile is one prompt with one answer.
-    let started = std::time::Instant::now();
-    while place.double.lock().messages.len() < 2
-        || bridge.store.load().unwrap().iter().any(|kept| kept.kind.as_str() == "inbox")
-    {
-        assert!(started.elapsed() < Duration::from_secs(60), "{:#?}", place.double.lock().messages);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let kept = bridge.store.load().unwrap();
-    let outcomes: Vec<String> = kept
-        .iter()
-        .filter(|kept| kept.kind.as_str() == "done")
-        .map(|kept| kept.value["outcome"].as_str().unwrap_or_default().to_owned())
-        .collect();
-    assert_eq!(outcomes.len(), 20);
+    bridge.settled(20).await;
+    assert_eq!(place.double.lock().messages.len(), 2, "{:#?}", place.double.lock().messages);
+    let outcomes = bridge.outcomes();
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "merged").count(), 18);
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_goes_into_the_turn_that_runs() {
+    let mut place = Place::new().await;
+    place.settings.default_scope.queue = QueueMode::Steer;
+    place.settings.default_scope.allowed_tools = vec!["Bash".into()];
+    let bridge = place.start().await;
+    let waits = "until [ -e go ]; do sleep 0.05; done";
+    let script = json!([{"tool": "Bash", "input": {"command": waits}}, {"text": "One answer for both."}]);
+    place.double.says(ANNA, &format!("@@{script}"));
+    place.double.sees("the tool at work", |shown| shown.text.contains("Bash")).await;
+    place.double.says(ANNA, "and think of the tests, too");
+    place.double.all_taken().await;
+    bridge.sent(2).await;
+    std::fs::write(place.path("work/go"), "").unwrap();
+    place.double.sees("the answer", |shown| shown.text.contains("One answer for both.")).await;
+    bridge.settled(2).await;
+    assert_eq!(bridge.outcomes(), ["answered", "merged"]);
+    assert_eq!(place.double.lock().messages.len(), 1, "{:#?}", place.double.lock().messages);
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_conversation_does_not_hold_up_another() {
+    let mut place = Place::new().await;
+    place.settings.people.insert(("telegram".into(), BEN.to_string().into()), Role::User);
+    let bridge = place.start().await;
+    place.double.says(ANNA, &format!("@@{}", json!([{"text": "word ".repeat(500), "wdelay": 0.1}])));
+    place.double.sees("the slow one at work", |shown| shown.text.contains("word word")).await;
+    place.double.says(BEN, &format!("@@{}", json!([{"text": "Quick."}])));
+    let (_, shown) = place.double.sees("the quick one", |shown| shown.text.contains("Quick.")).await;
+    assert_eq!(shown.chat, BEN);
+    place.double.says(ANNA, "/stop");
+    place.double.sees("the end", |shown| shown.text.contains("Stopped.")).await;
     bridge.end(&place).await;
 }
 

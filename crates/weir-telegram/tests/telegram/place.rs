@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::sync::{mpsc, oneshot};
@@ -14,13 +14,16 @@ use weir_bridge::driver::Driver;
 use weir_bridge::host::HostEngine;
 use weir_bridge::machine::{Role, Settings};
 use weir_bridge::store::BridgeStore;
-use weir_host::{Host, HostOptions};
+use weir_host::{Host, HostOptions, ListSessions, MessageState};
 use weir_process::{Environment, StopOptions};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
 use weir_telegram::{TelegramChannel, TelegramOptions};
 
 use crate::double::{Double, TOKEN};
+
+/// Longer than anything takes.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The one who is allowed by name.
 pub(crate) const ANNA: i64 = 100;
@@ -112,6 +115,41 @@ impl Place {
 }
 
 impl Running {
+    /// What became of the messages, in the order in which they were taken.
+    pub(crate) fn outcomes(&self) -> Vec<String> {
+        let kept = self.store.load().unwrap();
+        let done = kept.iter().filter(|kept| kept.kind.as_str() == "done");
+        done.map(|kept| kept.value["outcome"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Waits until so many messages have their outcomes.
+    pub(crate) async fn settled(&self, count: usize) {
+        self.until("outcomes", || self.outcomes().len() >= count).await;
+    }
+
+    /// Waits until the host has given so many messages to the CLI.
+    pub(crate) async fn sent(&self, count: usize) {
+        let sessions = self.host.list(ListSessions::default()).await.unwrap().sessions;
+        let id = sessions[0].id.parse().unwrap();
+        let started = Instant::now();
+        loop {
+            let messages = self.host.messages(&id, None).await.unwrap();
+            if messages.iter().filter(|message| message.state != MessageState::Queued).count() >= count {
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "in vain: {messages:#?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let started = Instant::now();
+        while !is_so() {
+            assert!(started.elapsed() < PATIENCE, "in vain: {what}: {:?}", self.outcomes());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Ends the bridge, and checks that it kept Telegram's rules.
     pub(crate) async fn end(self, place: &Place) {
         let _ = self.stop.send(());

@@ -64,7 +64,14 @@ impl Fold {
         sink: &mut Sink<'_>,
     ) {
         let delivery = if source == UserSource::Host { Delivery::Queued } else { Delivery::Sent };
-        let body = EntryBody::User(UserEntry { message: message.clone(), text, images, source, delivery });
+        let body = EntryBody::User(UserEntry {
+            message: message.clone(),
+            text,
+            images,
+            source,
+            delivery,
+            error: None,
+        });
         let turn = if source == UserSource::Host { None } else { self.turn_for(parent) };
         let entry = self.add_entry(turn, parent.map(|id| id.to_id()), body, sink);
         if let Some(message) = message {
@@ -92,6 +99,12 @@ impl Fold {
     pub(super) fn message_cancelled(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
         self.messages.waiting.retain(|waiting| waiting != id);
         self.set_delivery(id, Delivery::Cancelled, sink);
+    }
+
+    /// A message has no answer and will not have one.
+    pub(super) fn message_failed(&mut self, id: &MessageId, error: &str, sink: &mut Sink<'_>) {
+        self.messages.waiting.retain(|waiting| waiting != id);
+        self.set_fate(id, Delivery::Failed, Some(error), sink);
     }
 
     /// The CLI repeats a message that it was sent. In a recording this is how the message is known at all.
@@ -125,16 +138,28 @@ impl Fold {
                 self.turn_answers([line.command_uuid].into_iter(), sink);
                 self.set_delivery(&id, Delivery::Started, sink);
             }
+            // The result came first and has said more: a turn that failed ends in one or the other of these.
+            CommandState::Completed | CommandState::Cancelled if self.has_failed(&id) => {}
             CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
             CommandState::Cancelled => self.message_cancelled(&id, sink),
             CommandState::Other(_) | _ => {}
         }
     }
 
+    fn has_failed(&self, id: &MessageId) -> bool {
+        let body = self.message_entry(id).map(|entry| &entry.body);
+        matches!(body, Some(EntryBody::User(user)) if user.delivery == Delivery::Failed)
+    }
+
     pub(super) fn set_delivery(&mut self, id: &MessageId, delivery: Delivery, sink: &mut Sink<'_>) {
+        self.set_fate(id, delivery, None, sink);
+    }
+
+    fn set_fate(&mut self, id: &MessageId, delivery: Delivery, error: Option<&str>, sink: &mut Sink<'_>) {
         let Some(entry) = self.message_entry(id) else { return };
         let EntryBody::User(user) = &entry.body else { return };
-        let goes_back = delivery == Delivery::Started && user.delivery == Delivery::Answered;
+        let is_over = matches!(user.delivery, Delivery::Answered | Delivery::Failed);
+        let goes_back = delivery == Delivery::Started && is_over;
         if user.delivery == delivery || goes_back {
             return;
         }
@@ -147,14 +172,15 @@ impl Fold {
         }
         if let EntryBody::User(user) = &mut entry.body {
             user.delivery = delivery;
+            user.error = error.map(str::to_owned);
         }
         self.replace_message_entry(id, entry, sink);
     }
 
-    /// Whether a result has answered this message.
+    /// Whether a result has answered this message, well or with an error.
     pub(super) fn is_answered(&self, id: &MessageId) -> bool {
         let body = self.message_entry(id).map(|entry| &entry.body);
-        matches!(body, Some(EntryBody::User(user)) if user.delivery == Delivery::Answered)
+        matches!(body, Some(EntryBody::User(user)) if matches!(user.delivery, Delivery::Answered | Delivery::Failed))
     }
 
     /// The entry of a message, in the view or dropped from it.

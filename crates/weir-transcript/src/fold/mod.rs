@@ -209,6 +209,7 @@ impl Fold {
             }
             HostEvent::MessageSent { message } => self.message_sent(message, sink),
             HostEvent::MessageCancelled { message } => self.message_cancelled(message, sink),
+            HostEvent::MessageFailed { message, error } => self.message_failed(message, error, sink),
             HostEvent::RequestAnswered { request, answer, by } => {
                 self.request_answered(request, answer, by.as_deref(), sink);
             }

@@ -178,7 +178,8 @@ impl Fold {
         let state = turn_state(line, &result, interrupted);
         let is_late = !said.is_empty() && said.iter().all(|message| self.is_answered(message));
         let charge = self.costs.charge(line, self.view.session.model.as_deref(), is_late);
-        self.attribute_messages(id, said, origin, state, sink);
+        let error = (state == TurnState::Failed).then(|| result.error());
+        self.attribute_messages(id, said, origin, (state, error.as_deref()), sink);
         self.deny_tools(&result.denials, sink);
         let tool_state =
             if state == TurnState::Interrupted { ToolState::Interrupted } else { ToolState::Unknown };
@@ -224,7 +225,7 @@ impl Fold {
         id: TurnId,
         said: Vec<MessageId>,
         origin: Option<String>,
-        state: TurnState,
+        (state, error): (TurnState, Option<&str>),
         sink: &mut Sink<'_>,
     ) {
         let taken = self.view.turn(id).map(|turn| turn.messages.clone()).unwrap_or_default();
@@ -241,7 +242,10 @@ impl Fold {
         self.messages.waiting.retain(|waiting| !answered.contains(waiting));
         for message in &answered {
             self.set_turn(message, id, sink);
-            self.set_delivery(message, Delivery::Answered, sink);
+            match error {
+                Some(error) => self.message_failed(message, error, sink),
+                None => self.set_delivery(message, Delivery::Answered, sink),
+            }
         }
         self.update_turn(id, sink, |turn| {
             if let Some(origin) = origin {

@@ -71,6 +71,9 @@ pub struct UserEntry {
     pub source: UserSource,
     /// What has become of it.
     pub delivery: Delivery,
+    /// Why it has no answer, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// Who wrote a message to the model.
@@ -103,6 +106,8 @@ pub enum Delivery {
     Answered,
     /// It was taken back.
     Cancelled,
+    /// It could not be sent, or its turn ended in an error; [`UserEntry::error`] says why.
+    Failed,
     /// The CLI ended before it said what became of it.
     Indeterminate,
 }

@@ -115,6 +115,18 @@ pub struct TurnResult {
     pub structured_output: Value,
 }
 
+impl TurnResult {
+    /// What went wrong, in the CLI's words, where it is an error.
+    pub fn error(&self) -> String {
+        let words = if self.errors.is_empty() {
+            self.text.clone().unwrap_or_default()
+        } else {
+            self.errors.join("; ")
+        };
+        if words.trim().is_empty() { format!("the turn failed ({})", self.subtype) } else { words }
+    }
+}
+
 /// Tokens of a turn's main loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

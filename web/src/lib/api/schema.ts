@@ -294,7 +294,7 @@ export type CreatedToken = TokenInfo & {
   token: string;
 };
 
-export type Delivery = "queued" | "sent" | "started" | "answered" | "cancelled" | "indeterminate";
+export type Delivery = "queued" | "sent" | "started" | "answered" | "cancelled" | "failed" | "indeterminate";
 
 export type Denial = {
   tool_input?: unknown;
@@ -418,6 +418,7 @@ export type MessageInfo = {
   at: number;
   by: string;
   client_id?: string | null;
+  error?: string | null;
   held: boolean;
   images: number;
   message_id: string;
@@ -432,7 +433,7 @@ export type MessageList = {
 
 export type MessageMode = "queue" | "steer";
 
-export type MessageState = "queued" | "sent" | "answered" | "cancelled" | "indeterminate";
+export type MessageState = "queued" | "sent" | "answered" | "cancelled" | "failed" | "indeterminate";
 
 export type ModelCost = {
   cache_creation_tokens: number;
@@ -882,6 +883,7 @@ export type UnknownReason = "unknown_type" | "mismatch" | "not_json" | "oversize
 
 export type UserEntry = {
   delivery: Delivery;
+  error?: string | null;
   images: number;
   message?: MessageId | null;
   source: UserSource;

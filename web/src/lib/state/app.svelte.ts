@@ -245,7 +245,7 @@ export class App {
     const click = () => this.open(info.id);
     if (info.status === "waiting") notify("An agent waits for you", name, info.id, click);
     else if (info.status === "failed") notify("An agent failed", name, info.id, click);
-    else if (info.status === "idle" && ["running", "waiting"].includes(before.status)) {
+    else if (info.status === "idle" && ["running", "waiting", "starting"].includes(before.status)) {
       notify("An agent is done", name, info.id, click);
     }
   }

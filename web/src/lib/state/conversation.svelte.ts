@@ -16,6 +16,9 @@ import type { Agent, Change, Entry, Request, Turn, View } from "../view/types.ts
 const PAGE = 400;
 /** Text that grows is drawn this often at the most: fluent to the eye, and the rest of the time is the reader's. */
 const PAUSE_MS = 50;
+/** A page that takes long to draw is drawn less often, so that drawing takes no more than one part of so many. */
+const SHARE = 10;
+const LONGEST_PAUSE_MS = 400;
 /** Changes that alter which rows there are, not only what is in one. */
 const STRUCTURAL = new Set<Change["change"]>([
   "entry_added",
@@ -59,6 +62,8 @@ export class Conversation {
   #epoch: string | null = null;
   #stale = false;
   #shown = 0;
+  /** How long drawing took last time, with the browser's own work. */
+  #took = 0;
   #frame: number | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -239,7 +244,8 @@ export class Conversation {
       this.#timer = setTimeout(() => this.#show(), 250);
       return;
     }
-    const wait = this.#shown + PAUSE_MS - performance.now();
+    const pause = Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE_MS, this.#took * SHARE));
+    const wait = this.#shown + pause - performance.now();
     const frame = () => {
       this.#timer = null;
       this.#frame = requestAnimationFrame(() => this.#show());
@@ -264,5 +270,21 @@ export class Conversation {
       );
     }
     this.version += 1;
+    afterDrawing((ended) => (this.#took = ended - this.#shown));
   }
 }
+
+/** Calls when the browser has laid out and painted what was changed. Called in a frame; one at a time is enough. */
+const afterDrawing = (() => {
+  const channel = new MessageChannel();
+  let waiting: ((ended: number) => void)[] = [];
+  channel.port1.onmessage = () => {
+    const all = waiting;
+    waiting = [];
+    for (const call of all) call(performance.now());
+  };
+  return (call: (ended: number) => void) => {
+    waiting.push(call);
+    if (waiting.length === 1) channel.port2.postMessage(null);
+  };
+})();

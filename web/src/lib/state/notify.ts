@@ -19,7 +19,9 @@ export async function turnNotifications(on: boolean): Promise<boolean> {
 export function notify(title: string, body: string, tag: string, click: () => void): void {
   if (!notifies() || !document.hidden) return;
   try {
-    const shown = new Notification(title, { body, tag });
+    // One for each session; what is new about it is told aloud again.
+    const options: NotificationOptions & { renotify: boolean } = { body, tag, renotify: true };
+    const shown = new Notification(title, options);
     shown.onclick = () => {
       window.focus();
       click();

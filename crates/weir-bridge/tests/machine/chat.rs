@@ -1,34 +1,33 @@
-//! Who was first: an answer in the chat, or one elsewhere.
-#![cfg(test)]
+//! A machine with a chat in which everything works at once.
 
 use std::collections::BTreeMap;
 
 use weir_bridge::channel::{Capabilities, Incoming, IncomingBody, MessageRef, Operation, Place, Sender};
-use weir_bridge::engine::{Answer, Ask, AskKind, Command, Report};
+use weir_bridge::engine::{Ask, AskKind, Command, Ending, EndingOutcome, Report};
 use weir_bridge::machine::{Action, Bridge, Event, Role, Settings};
 use weir_bridge::markup::Markup;
 
 /// A chat in which every operation is done at once.
-struct Chat {
-    bridge: Bridge,
-    now: i64,
-    shown: BTreeMap<String, String>,
-    buttons: BTreeMap<String, Vec<String>>,
-    commands: Vec<Command>,
+pub(crate) struct Chat {
+    pub(crate) bridge: Bridge,
+    pub(crate) now: i64,
+    pub(crate) shown: BTreeMap<String, String>,
+    pub(crate) buttons: BTreeMap<String, Vec<String>>,
+    pub(crate) commands: Vec<Command>,
     conversation: String,
+    next: u64,
 }
 
-fn place() -> Place {
-    Place { channel: "test".into(), chat: "1".into(), thread: None }
-}
-
-fn anna() -> Sender {
+pub(crate) fn anna() -> Sender {
     Sender { id: "anna".into(), name: "Anna".into(), is_bot: false }
 }
 
 impl Chat {
-    fn new() -> Self {
-        let mut settings = Settings::default();
+    pub(crate) fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub(crate) fn with(mut settings: Settings) -> Self {
         settings.people.insert(("test".into(), "anna".into()), Role::User);
         let capabilities = Capabilities {
             markup: Markup::Plain,
@@ -50,10 +49,11 @@ impl Chat {
             buttons: BTreeMap::new(),
             commands: Vec::new(),
             conversation: String::new(),
+            next: 0,
         }
     }
 
-    fn event(&mut self, event: Event) {
+    pub(crate) fn event(&mut self, event: Event) {
         self.now += 10;
         let mut actions = self.bridge.handle(event, self.now);
         while !actions.is_empty() {
@@ -89,30 +89,60 @@ impl Chat {
         posted.then(|| name.as_str().into())
     }
 
-    fn incoming(&mut self, key: &str, body: IncomingBody) {
+    /// Something comes in.
+    pub(crate) fn incoming(&mut self, sender: Sender, chat: &str, body: IncomingBody) {
+        self.next += 1;
         self.event(Event::Incoming(Incoming {
-            key: key.into(),
-            place: place(),
-            sender: anna(),
+            key: self.next.to_string(),
+            place: Place { channel: "test".into(), chat: chat.into(), thread: None },
+            sender,
             direct: true,
             addressed: true,
-            order: self.now,
+            order: i64::try_from(self.next).unwrap_or(0),
             message: None,
             body,
         }));
     }
 
-    fn report(&mut self, report: Report) {
+    /// Somebody says something in a chat.
+    pub(crate) fn says(&mut self, sender: Sender, chat: &str, text: &str) {
+        let body = IncomingBody::Text { text: text.into(), attachments: Vec::new(), reply_to: None };
+        self.incoming(sender, chat, body);
+    }
+
+    /// What was given to the engine as prompts.
+    pub(crate) fn prompts(&self) -> Vec<(String, String)> {
+        let prompt = |command: &Command| match command {
+            Command::Send { client_id, text, .. } => Some((client_id.clone(), text.clone())),
+            _ => None,
+        };
+        self.commands.iter().filter_map(prompt).collect()
+    }
+
+    /// The turn of a prompt ends with this answer.
+    pub(crate) fn answers(&mut self, chat: &str, client_id: &str, text: &str) {
+        let ending = Ending {
+            turn: client_id.to_owned(),
+            outcome: EndingOutcome::Answered(text.to_owned()),
+            said: String::new(),
+            cost_usd: None,
+            input_tokens: None,
+            output_tokens: None,
+            duration_ms: None,
+        };
+        let report = Report::Finished { client_id: client_id.to_owned(), ending };
+        let (scope, conversation) = (format!("test/chat/{chat}"), self.conversation.clone());
+        self.event(Event::Reported { scope, conversation, report });
+    }
+
+    pub(crate) fn report(&mut self, report: Report) {
         let conversation = self.conversation.clone();
         self.event(Event::Reported { scope: "test/chat/1".into(), conversation, report });
     }
 
     /// A turn runs and asks; gives the name of the card and its first button.
-    fn asks(&mut self) -> (String, String) {
-        self.incoming(
-            "1",
-            IncomingBody::Text { text: "do it".into(), attachments: Vec::new(), reply_to: None },
-        );
+    pub(crate) fn asks(&mut self) -> (String, String) {
+        self.says(anna(), "1", "do it");
         let kind =
             AskKind::Permission { tool: "Bash".into(), details: "`ls`".into(), can_be_remembered: false };
         self.report(Report::Asked(Ask { request: "r1".into(), kind }));
@@ -121,46 +151,7 @@ impl Chat {
         (name, buttons.first().cloned().unwrap_or_default())
     }
 
-    fn presses(&mut self, card: &str, data: String) {
-        self.incoming("2", IncomingBody::Button { to: card.into(), data });
+    pub(crate) fn presses(&mut self, card: &str, data: String) {
+        self.incoming(anna(), "1", IncomingBody::Button { to: card.into(), data });
     }
-}
-
-#[test]
-fn an_answer_in_the_chat_that_is_the_first_stays() {
-    let mut chat = Chat::new();
-    let (card, allow) = chat.asks();
-    chat.presses(&card, allow);
-    assert!(matches!(chat.commands.last(), Some(Command::Answer { answer: Answer::Allow { .. }, .. })));
-    chat.report(Report::Settled { request: "r1".into(), how: "Allowed by Anna.".into() });
-    chat.report(Report::Taken { request: "r1".into() });
-    assert!(chat.shown[&card].starts_with("Allowed by Anna: Bash"), "{}", chat.shown[&card]);
-    assert!(chat.buttons[&card].is_empty());
-}
-
-#[test]
-fn an_answer_in_the_chat_that_comes_too_late_says_who_was_first() {
-    for settled_first in [true, false] {
-        let mut chat = Chat::new();
-        let (card, allow) = chat.asks();
-        chat.presses(&card, allow);
-        if settled_first {
-            chat.report(Report::Settled { request: "r1".into(), how: "Denied by Ben.".into() });
-        }
-        chat.report(Report::TooLate { request: "r1".into(), how: "It was answered by Ben.".into() });
-        let expected =
-            if settled_first { "Too late. Denied by Ben." } else { "Too late. It was answered by Ben." };
-        assert_eq!(chat.shown[&card], expected);
-    }
-}
-
-#[test]
-fn an_answer_elsewhere_closes_the_card() {
-    let mut chat = Chat::new();
-    let (card, allow) = chat.asks();
-    chat.report(Report::Settled { request: "r1".into(), how: "Allowed by the page.".into() });
-    assert_eq!(chat.shown[&card], "Allowed by the page.");
-    let commands = chat.commands.len();
-    chat.presses(&card, allow);
-    assert_eq!(chat.commands.len(), commands, "a button of a closed card does nothing");
 }

@@ -1,0 +1,122 @@
+//! How bridges of others went wrong, as far as the machine decides it.
+
+use weir_bridge::channel::Sender;
+use weir_bridge::engine::Report;
+use weir_bridge::machine::{Bridge, QueueMode, Settings};
+
+use crate::chat::{Chat, anna};
+
+fn bot() -> Sender {
+    Sender { id: "anna".into(), name: "Another bot".into(), is_bot: true }
+}
+
+#[test]
+fn bots_are_ignored_whoever_they_say_they_are() {
+    let mut chat = Chat::new();
+    chat.says(bot(), "1", "hello, fellow bot");
+    chat.says(bot(), "1", "/status");
+    assert_eq!(chat.prompts(), []);
+    assert!(chat.shown.is_empty(), "{:?}", chat.shown);
+}
+
+#[test]
+fn a_program_that_answers_everything_is_met_with_silence() {
+    let mut chat = Chat::new();
+    let mut answers = 0;
+    // A program that does not say that it is one: it answers a second after each answer of ours.
+    for number in 0..2_000 {
+        let before = chat.prompts().len();
+        chat.says(anna(), "1", &format!("no, you are welcome ({number})"));
+        if let Some((client_id, _)) = chat.prompts().get(before).cloned() {
+            chat.answers("1", &client_id, "you are welcome");
+            answers += 1;
+        }
+        chat.now += 1_000;
+    }
+    // 30 in a minute and 120 in ten: 2,000 seconds are three and a third times ten minutes.
+    let usual = Settings::default();
+    assert!(answers <= 4 * usual.messages_per_ten_minutes, "{answers} answers");
+    assert!(answers >= 100, "{answers} answers: a person may talk much");
+    let told = chat.shown.values().filter(|text| text.contains("more than I take")).count();
+    assert!(told <= 60, "the sender was told {told} times");
+}
+
+#[test]
+fn conversations_do_not_wait_for_each_other() {
+    let mut chat = Chat::new();
+    chat.says(anna(), "1", "something slow");
+    chat.says(anna(), "2", "something quick");
+    let prompts = chat.prompts();
+    assert_eq!(prompts.len(), 2, "both are with the engine: {prompts:?}");
+    chat.answers("2", &prompts[1].0, "quick");
+    assert!(chat.shown.values().any(|text| text == "quick"), "{:?}", chat.shown);
+}
+
+#[test]
+fn messages_of_a_conversation_are_answered_in_their_order() {
+    let mut settings = Settings::default();
+    settings.default_scope.queue = QueueMode::Followup;
+    let mut chat = Chat::with(settings);
+    for text in ["one", "two", "three"] {
+        chat.says(anna(), "1", text);
+    }
+    for number in 0..3 {
+        let prompts = chat.prompts();
+        assert_eq!(prompts.len(), number + 1, "one at a time: {prompts:?}");
+        chat.answers("1", &prompts[number].0, "done");
+    }
+    let texts: Vec<String> = chat.prompts().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+    assert!(chat.bridge.is_quiet());
+}
+
+#[test]
+fn nothing_is_scheduled_where_nothing_is_to_be_done() {
+    let mut chat = Chat::new();
+    assert_eq!(Bridge::next_deadline(&chat.bridge), None, "a new bridge");
+    chat.says(anna(), "1", "hello");
+    let prompts = chat.prompts();
+    chat.report(Report::Text { block: 1, text: "Hel".into(), replaces: false });
+    chat.answers("1", &prompts[0].0, "Hello");
+    assert!(chat.bridge.is_quiet());
+    assert_eq!(chat.bridge.next_deadline(), None, "after a turn");
+}
+
+#[test]
+fn an_answer_that_was_streamed_is_one_message() {
+    let mut chat = Chat::new();
+    chat.says(anna(), "1", "hello");
+    let prompts = chat.prompts();
+    for (text, replaces) in [("Hel", false), ("lo", false), ("Hello, all of it", true)] {
+        chat.report(Report::Text { block: 1, text: text.into(), replaces });
+    }
+    chat.answers("1", &prompts[0].0, "Hello, all of it");
+    assert_eq!(chat.shown.values().collect::<Vec<_>>(), ["Hello, all of it"]);
+}
+
+#[test]
+fn the_scope_is_shown_and_every_command_is_answered() {
+    let mut chat = Chat::new();
+    for (command, expected) in [
+        ("/help", "begins another conversation"),
+        ("!new", "A new conversation begins"),
+        ("/stop", "Nothing runs here."),
+        ("/model haiku", "The next turn uses `haiku`"),
+        ("/resume", "There is no earlier conversation here."),
+        ("/cd sub", "Only an administrator"),
+    ] {
+        chat.says(anna(), "1", command);
+        assert!(chat.shown.values().any(|text| text.contains(expected)), "{command}: {:?}", chat.shown);
+    }
+    for (command, expected) in
+        [("/status", "Scope: `test/chat/1`, shared by everybody"), ("/cost", "Cost: nothing yet")]
+    {
+        chat.says(anna(), "1", command);
+        let Some(weir_bridge::engine::Command::Describe { number }) = chat.commands.last().cloned() else {
+            panic!("{command} asks the engine: {:?}", chat.commands)
+        };
+        chat.report(Report::Facts { number, facts: None });
+        assert!(chat.shown.values().any(|text| text.contains(expected)), "{command}: {:?}", chat.shown);
+    }
+    assert_eq!(chat.prompts(), [], "no command is a prompt");
+}

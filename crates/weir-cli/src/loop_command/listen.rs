@@ -1,0 +1,109 @@
+//! `weir loop run --listen`: the page of the server in the loop's own process, with its tasks as sessions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use weir_host::Host;
+use weir_loop::agent::{HostAgent, LoopSessions};
+use weir_loop::shell::Folders;
+use weir_process::Lock;
+use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
+
+use super::process::Process;
+use crate::engine::Engine;
+use crate::exit::{UsageError, tell};
+use crate::folders;
+use crate::opts::LoopListenOpts;
+use crate::serve;
+
+/// The run is over then, so nothing has to end by itself.
+const DRAIN: Duration = Duration::ZERO;
+
+/// How long a process stays that somebody else than the loop uses.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// Processes besides those of the loop, for people who begin sessions on the page.
+const BESIDES: usize = 4;
+
+/// A host with the sessions of the loop, and the server if there is one.
+pub(super) struct Watched {
+    host: Host,
+    server: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+    address: PathBuf,
+    _lock: Lock,
+}
+
+/// Opens the host, and serves it where that is wanted.
+pub(super) async fn watch(
+    opts: &LoopListenOpts,
+    places: &Folders,
+    process: &Process,
+    parallel: usize,
+) -> anyhow::Result<(HostAgent, Watched)> {
+    if opts.listen.is_some_and(listening_is_remote) {
+        let text = "--listen: others could connect, and the loop does not encrypt; listen on 127.0.0.1 and put a \
+                    proxy before it";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let data = serve::data_directory(opts.data.clone())?;
+    folders::create_private(&data).with_context(|| format!("cannot make {}", data.display()))?;
+    let lock = serve::lock(&data)?;
+    let sessions = LoopSessions::default();
+    let engine = Engine {
+        data_directory: data.clone(),
+        roots: vec![places.workspace.clone()],
+        program: process.program.clone(),
+        leading_args: Vec::new(),
+        environment: process.environment.clone(),
+        secrets: process.secrets.clone(),
+        log_directory: None,
+        probe_cache: process.probe_cache.clone(),
+        most_processes: parallel + BESIDES,
+        idle: IDLE,
+        ask_timeout: None,
+    };
+    let of_the_loop = sessions.clone();
+    let host = engine.open_with(move |settings| of_the_loop.take(settings)).await?;
+    let agent = HostAgent::new(host.clone(), sessions, Arc::clone(&process.factory), places.logs());
+    let mut watched = Watched { host, server: None, address: data.join(serve::ADDRESS_FILE), _lock: lock };
+    if let Some(listen) = opts.listen {
+        let options = ServeOptions {
+            listen,
+            allow_remote: false,
+            certificate: None,
+            public: Vec::new(),
+            data_directory: data,
+            ready_file: opts.ready_file.clone(),
+            drain: DRAIN,
+            settings: ServerSettings { roots: engine.roots.clone(), ..ServerSettings::default() },
+        };
+        watched.serve(options).await?;
+    }
+    Ok((agent, watched))
+}
+
+impl Watched {
+    async fn serve(&mut self, options: ServeOptions) -> anyhow::Result<()> {
+        let server = Server::start(self.host.clone(), options).await?;
+        std::fs::write(&self.address, server.url())
+            .with_context(|| format!("cannot write {}", self.address.display()))?;
+        serve::say_where(&server, false);
+        let (stop, stopped) = mpsc::channel(1);
+        self.server = Some((stop, tokio::spawn(server.run(stopped))));
+        Ok(())
+    }
+
+    /// Ends it all. Whoever watches is told.
+    pub(super) async fn end(self) {
+        let Some((stop, serving)) = self.server else { return self.host.shut_down(DRAIN).await };
+        drop(stop);
+        if let Err(error) = serving.await {
+            tell(&format!("weir: the server failed: {error}"));
+        }
+        let _ = std::fs::remove_file(self.address);
+    }
+}

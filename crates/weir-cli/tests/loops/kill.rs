@@ -1,0 +1,173 @@
+//! The loop is killed at random instants, and goes on where it was.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{Place, Running, breathe};
+use crate::repository::{commits, git, repository, state, task};
+
+/// How often it is killed, in all.
+const KILLS: usize = 50;
+
+const GATE: &str = "[[loop.gates]]\nname = \"ok\"\ncommand = [\"true\"]\n";
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, limit: Duration) -> Duration {
+        let limit = u64::try_from(limit.as_micros()).unwrap().max(1);
+        Duration::from_micros(self.next() % limit)
+    }
+}
+
+/// Ten tasks; the fifth needs two attempts, because its first one leaves something broken.
+fn list() -> String {
+    (1..=10)
+        .map(|number| match number {
+            5 => task("Task 5", "if [ -e broken ]; then rm broken; echo 5 > five.txt; else touch broken; fi"),
+            _ => task(&format!("Task {number}"), &format!("echo {number} >> file-{number}.txt")),
+        })
+        .collect()
+}
+
+fn gate() -> String {
+    GATE.replace("[\"true\"]", "[\"test\", \"!\", \"-e\", \"broken\"]")
+}
+
+/// What has to be the same however often it was killed.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    tree: String,
+    commits: Vec<String>,
+    tasks: Vec<(String, String, u64, String)>,
+    cost: String,
+    iterations: u64,
+}
+
+fn outcome(place: &Place) -> Outcome {
+    let run = state(place);
+    let tasks = run["tasks"].as_array().unwrap().iter().map(|task| {
+        let attempts = task["attempts"].as_array().unwrap();
+        let counted = attempts.iter().filter(|attempt| attempt["counted"] == true);
+        let cost: f64 = attempts.iter().filter_map(|attempt| attempt["cost_usd"].as_f64()).sum();
+        let text = |key: &str| task[key].as_str().unwrap().to_owned();
+        (text("id"), text("state"), counted.count() as u64, format!("{cost:.6}"))
+    });
+    let budget: Value = serde_json::from_str(
+        &std::fs::read_to_string(place.workspace().join(".ralph/state/budget.json")).unwrap(),
+    )
+    .unwrap();
+    Outcome {
+        tree: git(place, &["rev-parse", "HEAD^{tree}"]),
+        commits: commits(place),
+        tasks: tasks.collect(),
+        cost: format!("{:.6}", budget["total_cost_usd"].as_f64().unwrap()),
+        iterations: budget["iterations"].as_u64().unwrap(),
+    }
+}
+
+/// What all logs say that was spent: each result once.
+fn logged_cost(place: &Place) -> f64 {
+    let logs = std::fs::read_dir(place.workspace().join(".ralph/logs/claude")).unwrap();
+    let mut sum = 0.0;
+    for log in logs {
+        let path = log.unwrap().path();
+        let name = path.to_string_lossy().into_owned();
+        if name.ends_with(".ndjson") && !name.ends_with(".in.ndjson") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let mut results = lines.filter(|line| line["type"] == "result");
+            sum += results.next_back().and_then(|result| result["total_cost_usd"].as_f64()).unwrap_or(0.0);
+        }
+    }
+    sum
+}
+
+fn start(place: &Place) -> Running {
+    Running::start(place.command(&["loop", "run", "--json"]))
+}
+
+#[test]
+fn killed_at_fifty_random_instants_the_end_is_that_of_an_undisturbed_run() {
+    let undisturbed = Place::new();
+    repository(&undisturbed, &list(), &gate());
+    let began = Instant::now();
+    start(&undisturbed).finish().expect(0);
+    let whole = began.elapsed();
+    let expected = outcome(&undisturbed);
+    assert_eq!((expected.commits.len(), expected.iterations), (10, 11));
+
+    // Another seed gives other instants; what failed with one fails with it again.
+    let seed = std::env::var("WEIR_KILL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_115);
+    let mut numbers = Numbers(seed);
+    let mut kills = 0;
+    while kills < KILLS {
+        let place = Place::new();
+        repository(&place, &list(), &gate());
+        loop {
+            let running = start(&place);
+            // Most of the time is the start; so also long ones, or it would never get far.
+            let instant = Instant::now() + numbers.below(whole / 4);
+            while Instant::now() < instant {
+                breathe();
+            }
+            if kills < KILLS {
+                running.signal(Signal::KILL);
+            }
+            let done = running.finish();
+            match done.code {
+                None => kills += 1,
+                Some(0) => break,
+                Some(_) => panic!("after {kills} kills: {done:?}"),
+            }
+        }
+        assert_eq!(outcome(&place), expected, "after {kills} kills with the seed {seed}");
+        assert_eq!(git(&place, &["status", "--porcelain"]), "");
+        let counted: f64 = expected.cost.parse().unwrap();
+        assert!((logged_cost(&place) - counted).abs() < 1e-6, "each result in the logs is counted, and once");
+        place.wait_until_empty();
+    }
+}
+
+#[test]
+fn killed_while_tasks_are_side_by_side_each_is_merged_once() {
+    let place = Place::new();
+    let list: String = (1..=6)
+        .map(|number| task(&format!("Task {number}"), &format!("echo {number} >> file-{number}.txt")))
+        .collect();
+    repository(&place, &list, &format!("[loop]\nparallel = 3\n{GATE}"));
+    let mut numbers = Numbers(7);
+    for _ in 0..8 {
+        let running = start(&place);
+        let instant = Instant::now() + numbers.below(Duration::from_millis(700));
+        while Instant::now() < instant {
+            breathe();
+        }
+        running.signal(Signal::KILL);
+        if running.finish().code == Some(0) {
+            break;
+        }
+    }
+    // One that had ended before its kill is over, and another run has nothing to do.
+    start(&place).finish().expect(0);
+    let mut sorted = commits(&place);
+    sorted.sort();
+    assert_eq!(sorted, ["Task 1", "Task 2", "Task 3", "Task 4", "Task 5", "Task 6"]);
+    for number in 1..=6 {
+        let text = std::fs::read_to_string(place.workspace().join(format!("file-{number}.txt"))).unwrap();
+        assert_eq!(text, format!("{number}\n"), "done once");
+    }
+    assert_eq!(git(&place, &["worktree", "list"]).lines().count(), 1);
+    place.wait_until_empty();
+}

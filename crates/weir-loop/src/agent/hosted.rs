@@ -1,0 +1,223 @@
+//! The agent as a session of a host: people see it on the page, answer what it asks, and stop it; and its conversation
+//! is in the store afterwards.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use weir_host::{
+    Actor, ConversationId, FailureKind, Finished, Host, HostError, NewMessage, NewSession, SessionSettings,
+};
+use weir_session::SessionOptions;
+use weir_wire::MessageId;
+
+use super::log::{find_log, told_by_log};
+use super::run::{AgentEnd, AgentRun};
+use super::session::{
+    BACKGROUND, PATIENCE, Prepared, SessionFactory, Stopped, Why, prepare, too_long, wanted,
+};
+use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
+
+/// How often it is looked whether what runs in the background has ended. The host tells nobody of that.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How the sessions of the loop begin, for the recipe of a host.
+#[derive(Clone, Default)]
+pub struct LoopSessions(Arc<Mutex<HashMap<String, SessionOptions>>>);
+
+impl std::fmt::Debug for LoopSessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoopSessions").finish_non_exhaustive()
+    }
+}
+
+impl LoopSessions {
+    /// The options of a session that the loop begins; none for those of other people, or if it is over.
+    pub fn take(&self, settings: &SessionSettings) -> Option<SessionOptions> {
+        let key = settings.key.as_deref()?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
+    }
+
+    fn put(&self, key: &str, options: SessionOptions) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), options);
+    }
+
+    fn forget(&self, key: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
+
+/// Works on a task in a session of a host.
+#[derive(Clone)]
+pub struct HostAgent {
+    host: Host,
+    sessions: LoopSessions,
+    factory: SessionFactory,
+    logs: PathBuf,
+    actor: Actor,
+}
+
+impl HostAgent {
+    /// An agent on this host, whose recipe asks `sessions` first. The factory must write raw logs into `logs`.
+    pub fn new(
+        host: Host,
+        sessions: LoopSessions,
+        factory: SessionFactory,
+        logs: impl Into<PathBuf>,
+    ) -> Self {
+        Self { host, sessions, factory, logs: logs.into(), actor: Actor::new("loop") }
+    }
+
+    async fn work(&self, request: AgentRequest, around: Surroundings) -> AgentRun {
+        let started = Instant::now();
+        let Prepared { mut options, mut stopped, rules, noticed, .. } =
+            prepare(&self.factory, &request, around);
+        // Whoever watches wants to see it as it is written.
+        options.partial_messages = true;
+        let key = format!("loop/{}", request.session_id);
+        self.sessions.put(&key, options);
+        let (finished, why) = self.answer(&request, &key, &mut stopped).await;
+        self.sessions.forget(&key);
+        let log = find_log(&self.logs, &request.session_id);
+        let mut run = match log.as_ref().map(|log| told_by_log(log, &rules)) {
+            Some(Ok((run, _))) => run,
+            _ => AgentRun::default(),
+        };
+        noticed.into_run(&mut run);
+        run.end = end(&finished, why, request.timeout);
+        if run.end == AgentEnd::Answered && was_stopped(&finished) {
+            run.is_error = true;
+            run.subtype = Some("stopped".to_owned());
+            run.errors = vec!["Somebody has stopped the session.".to_owned()];
+        }
+        run.forked |= run.session_id.as_ref().is_some_and(|id| *id != request.session_id);
+        run.session_id.get_or_insert(request.session_id);
+        run.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        run.stderr_log = log.as_ref().map(|log| log.with_extension("stderr")).filter(|path| path.is_file());
+        run.log = log;
+        run
+    }
+
+    /// Has the session, and ends it whatever comes.
+    async fn answer(
+        &self,
+        request: &AgentRequest,
+        key: &str,
+        stopped: &mut Stopped,
+    ) -> (Result<Finished, HostError>, Option<Why>) {
+        let (id, message) = match self.begin(request, key).await {
+            Ok(begun) => begun,
+            Err(error) => return (Err(error), None),
+        };
+        let told = tokio::select! {
+            finished = self.host.finished(&id, &message) => {
+                if finished.is_ok() {
+                    tokio::select! {
+                        () = self.settled(&id) => {}
+                        _ = stopped.reason() => {}
+                    }
+                }
+                (finished, None)
+            }
+            why = stopped.reason() => (self.interrupt(&id, &message, stopped).await, Some(why)),
+        };
+        // What people have sent besides is taken back: the task is over.
+        let _ = self.host.stop(&id, &self.actor).await;
+        told
+    }
+
+    async fn begin(
+        &self,
+        request: &AgentRequest,
+        key: &str,
+    ) -> Result<(ConversationId, MessageId), HostError> {
+        let new = NewSession {
+            key: Some(key.to_owned()),
+            name: Some(request.task.clone()),
+            model: request.settings.model.clone(),
+            permission_mode: request.settings.permission_mode.clone(),
+            max_cost_usd: Some(request.max_cost_usd),
+            max_turns: request.max_turns,
+            origin: "loop".to_owned(),
+            ..NewSession::new(request.cwd.to_string_lossy())
+        };
+        let session = self.host.create(new, &self.actor).await?.session;
+        let id: ConversationId = session
+            .id
+            .parse()
+            .map_err(|error| HostError::Failed(format!("no name of a session: {error}")))?;
+        let message = NewMessage::text(request.prompt.clone());
+        let accepted = self.host.send(&id, message, &self.actor).await?;
+        Ok((id, accepted.message_id))
+    }
+
+    async fn interrupt(
+        &self,
+        id: &ConversationId,
+        message: &MessageId,
+        stopped: &Stopped,
+    ) -> Result<Finished, HostError> {
+        let mut hurry = stopped.hurry.clone();
+        let ended = async {
+            // What comes of it shows in the answer.
+            let _ = self.host.interrupt(id, &self.actor).await;
+            let _ = self.host.finished(id, message).await;
+        };
+        tokio::select! {
+            () = ended => {}
+            () = wanted(&mut hurry, Hurry::Now) => {}
+            () = tokio::time::sleep(PATIENCE) => {}
+        }
+        let _ = self.host.stop(id, &self.actor).await;
+        self.host.finished(id, message).await
+    }
+
+    /// Waits for what runs in the background, which would be lost with the process.
+    async fn settled(&self, id: &ConversationId) {
+        let is_busy = async || self.host.info(id).await.is_ok_and(|info| info.status.is_busy());
+        let settled = async {
+            while is_busy().await {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(BACKGROUND, settled).await;
+    }
+}
+
+impl Agent for HostAgent {
+    fn run(&self, request: AgentRequest, surroundings: Surroundings) -> Running<'_> {
+        Box::pin(self.work(request, surroundings))
+    }
+}
+
+/// Whether somebody else than the loop has ended the turn.
+fn was_stopped(finished: &Result<Finished, HostError>) -> bool {
+    let kind = finished.as_ref().ok().and_then(|finished| finished.error.as_ref()).map(|error| error.kind);
+    matches!(kind, Some(FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted))
+}
+
+fn end(finished: &Result<Finished, HostError>, why: Option<Why>, timeout: Duration) -> AgentEnd {
+    let finished = match finished {
+        Ok(finished) => finished,
+        Err(error) => return AgentEnd::Crashed { why: error.to_string() },
+    };
+    let has_result = finished.turn.as_ref().is_some_and(|turn| turn.result.is_some());
+    let Some(error) = &finished.error else {
+        return if has_result { AgentEnd::Answered } else { AgentEnd::NoResult };
+    };
+    let words = error.message.clone();
+    match (error.kind, why) {
+        // It had answered before it heard of it.
+        (FailureKind::Error, _) if has_result => AgentEnd::Answered,
+        (_, Some(Why::Wanted)) => AgentEnd::Interrupted,
+        (_, Some(Why::TooLong)) => too_long(timeout),
+        (FailureKind::NotStarted, None) => AgentEnd::NotStarted { why: words },
+        (FailureKind::TimedOut, None) => AgentEnd::TimedOut { why: words },
+        (FailureKind::BudgetExhausted, None) => AgentEnd::Budget { why: words },
+        (FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted, None) => {
+            AgentEnd::Answered
+        }
+        (_, None) => AgentEnd::Crashed { why: words },
+    }
+}

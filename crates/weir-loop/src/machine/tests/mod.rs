@@ -1,0 +1,15 @@
+//! The machine in a world that answers at once, without processes, files or a clock.
+
+mod goes_on;
+mod limits;
+mod order;
+mod outcomes;
+mod world;
+
+use world::{THREE, World, config, crash, good, limited};
+
+use super::*;
+use crate::agent::{AgentEnd, AgentRun, DeniedTool, LimitInfo};
+use crate::config::OnDenial;
+use crate::outcome::Outcome;
+use crate::state::LimitReached;

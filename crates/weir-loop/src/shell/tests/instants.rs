@@ -1,0 +1,154 @@
+//! Killed after each single thing that a run does: the end is that of an undisturbed run.
+
+use std::path::Path;
+
+use super::place::Place;
+use super::player::{COST, Said, Script};
+use crate::instant;
+use crate::state::RunEnd;
+
+const GATE: &str = "[[loop.gates]]\nname = \"whole\"\ncommand = [\"test\", \"!\", \"-e\", \"broken\"]\n";
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+/// Kills runs of this after each thing that is done, and lets them go on to the end.
+fn check(list: &str, config: &str, script: Script) {
+    let place = Place::new(list, config, script);
+    instant::revive();
+    place.finish();
+    let (expected, things) = (place.outcome(), instant::count());
+    assert!(things > 15 && expected.end.is_some(), "{things}: {expected:?}");
+    for after in 1.. {
+        place.begin_again();
+        let Some(last) = place.run_until_killed(after) else {
+            // Side by side the number differs a little.
+            assert_eq!(place.outcome(), expected, "it ended after {after} things");
+            return;
+        };
+        // After the last thing of all it is over, and another start would be another run.
+        // Now and then it is killed once more while it goes on, at another place each time.
+        let is_again = after % 3 == 0 && !place.is_over();
+        let again = is_again.then(|| place.run_until_killed(1 + after % 7));
+        if !place.is_over() {
+            place.finish();
+        }
+        assert_eq!(
+            place.outcome(),
+            expected,
+            "killed after {after} of {things} things ({last}), then after {again:?}"
+        );
+    }
+}
+
+#[test]
+fn a_task_that_is_done_and_one_that_needs_two_attempts() {
+    let script: Script = |task, folder| {
+        if task == "one" {
+            write(folder, "one.txt", "1\n");
+            return Said::Answer("Done.\n\n## Learned\n- it is easy");
+        }
+        if folder.join("broken").exists() {
+            std::fs::remove_file(folder.join("broken")).unwrap();
+            write(folder, "two.txt", "2\n");
+            return Said::Answer("Done.");
+        }
+        write(folder, "broken", "");
+        Said::Answer("Done.\n\n## Learned\n- it is hard")
+    };
+    let place = Place::new("- [ ] One\n- [ ] Two\n", GATE, script);
+    place.finish();
+    let outcome = place.outcome();
+    assert_eq!((outcome.end, outcome.iterations, outcome.cost), (Some(RunEnd::Completed), 3, 3.0 * COST));
+    assert_eq!(outcome.commits, ["Two", "One", "Begin"]);
+    check("- [ ] One\n- [ ] Two\n", GATE, script);
+}
+
+#[test]
+fn a_task_that_is_given_up_and_its_work_on_a_branch() {
+    let script: Script = |_, folder| {
+        write(folder, "broken", "");
+        write(folder, "README", "changed\n");
+        Said::Answer("Done.")
+    };
+    let config = format!("[loop.task_limits]\nattempts = 1\n{GATE}");
+    check("- [ ] One\n- [ ] Two\n", &config, script);
+}
+
+#[test]
+fn a_task_that_is_given_up_and_its_work_in_the_stash() {
+    let script: Script = |_, folder| {
+        write(folder, "broken", "");
+        std::fs::remove_file(folder.join("README")).unwrap();
+        Said::Answer("Done.")
+    };
+    let config = format!("[loop.task_limits]\nattempts = 1\n[loop.git]\nkeep_failed = \"stash\"\n{GATE}");
+    check("- [ ] One\n", &config, script);
+}
+
+#[test]
+fn a_denial_that_halts_the_run() {
+    let script: Script = |_, folder| {
+        write(folder, "one.txt", "1\n");
+        Said::Denied
+    };
+    check("- [ ] One\n- [ ] Two\n", GATE, script);
+}
+
+#[test]
+fn protected_files_and_a_list_that_a_session_changed() {
+    let script: Script = |_, folder| {
+        write(folder, "one.txt", "1\n");
+        write(folder, "TASKS.md", "- [x] One\n");
+        if folder.join("new.txt").exists() {
+            return Said::Answer("Done.");
+        }
+        write(folder, "weir.toml", "");
+        write(folder, "protected-too", "");
+        write(folder, "new.txt", "1\n");
+        Said::Answer("Done.")
+    };
+    let config = format!("[loop]\nprotected = [\"protected-too\"]\n{GATE}");
+    check("- [ ] One\n", &config, script);
+}
+
+#[test]
+fn a_rate_limit() {
+    let script: Script = |_, folder| {
+        let logs = std::fs::read_dir(folder.join(".ralph/logs/claude")).unwrap();
+        let mut logs = logs.map(|log| std::fs::read_to_string(log.unwrap().path()).unwrap());
+        if logs.any(|log| log.contains("\"is_error\":true")) {
+            write(folder, "one.txt", "1\n");
+            return Said::Answer("Done.");
+        }
+        write(folder, "half.txt", "1\n");
+        Said::Limited
+    };
+    check("- [ ] One\n", &format!("[loop.rate_limit]\nmargin = \"1ms\"\n{GATE}"), script);
+}
+
+const TWO: &str = "- [ ] One\n- [ ] Two\n";
+
+#[test]
+fn side_by_side_each_is_merged_once() {
+    let script: Script = |task, folder| {
+        write(folder, &format!("{task}.txt"), "x\n");
+        Said::Answer("Done.")
+    };
+    check(TWO, &format!("[loop]\nparallel = 2\n{GATE}"), script);
+}
+
+#[test]
+fn side_by_side_a_conflict_keeps_its_branch() {
+    let script: Script = |task, folder| {
+        write(folder, "README", &format!("{task}\n"));
+        Said::Answer("Done.")
+    };
+    check(TWO, "[loop]\nparallel = 2\n", script);
+}
+
+#[test]
+fn side_by_side_a_task_without_work_leaves_no_branch() {
+    check("- [ ] One\n", "[loop]\nparallel = 2\n", |_, _| Said::Answer("Done."));
+}

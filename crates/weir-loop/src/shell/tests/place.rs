@@ -1,0 +1,193 @@
+//! A repository in a folder of its own, a run in it, and what is left of both.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use weir_process::{PlainCommand, Secrets};
+
+use super::player::{Player, Script};
+use crate::config::{Config, parse};
+use crate::instant;
+use crate::machine::Wanted;
+use crate::shell::{Folders, LoopOptions, OpenOptions, Runner, conclude, open};
+use crate::state::{RunEnd, RunState, load};
+
+/// A repository with a task list.
+pub(super) struct Place {
+    folder: TempDir,
+    began: PathBuf,
+    pub(super) config: Config,
+    script: Script,
+}
+
+/// What must be the same, whenever the run was killed.
+#[derive(Debug, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) end: Option<RunEnd>,
+    pub(super) tree: String,
+    /// In the order of the branch.
+    pub(super) commits: Vec<String>,
+    /// Name, state, attempts that count, their cost, why it was given up, and whether its work is kept.
+    pub(super) tasks: Vec<(String, String, u32, f64, Option<String>, bool)>,
+    pub(super) cost: f64,
+    pub(super) iterations: u32,
+    /// What the kept branches have, by the task's name.
+    kept: BTreeMap<String, String>,
+    stashed: Vec<String>,
+    worktrees: usize,
+    status: String,
+    learned: Vec<String>,
+    list: (String, u32),
+    report: bool,
+    mails: usize,
+}
+
+impl Place {
+    pub(super) fn new(list: &str, config: &str, script: Script) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let began = folder.path().join("began");
+        let place = Self { began, folder, config: parse(config).unwrap(), script };
+        std::fs::create_dir(place.workspace()).unwrap();
+        for (name, text) in [("TASKS.md", list), ("README", "a repository\n"), ("weir.toml", config)] {
+            std::fs::write(place.workspace().join(name), text).unwrap();
+        }
+        for args in [
+            &["init", "-q", "-b", "main"][..],
+            &["config", "user.name", "Test"],
+            &["config", "user.email", "test@example.com"],
+            &["config", "gc.auto", "0"],
+            &["add", "-A"],
+            &["commit", "-q", "-m", "Begin"],
+        ] {
+            place.git(args);
+        }
+        copy(&place.workspace(), &place.began);
+        place
+    }
+
+    /// The repository as it was at the beginning.
+    pub(super) fn begin_again(&self) {
+        std::fs::remove_dir_all(self.workspace()).unwrap();
+        copy(&self.began, &self.workspace());
+    }
+
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    pub(super) fn folders(&self) -> Folders {
+        Folders::new(self.workspace(), &self.config.folder)
+    }
+
+    /// Runs something on this thread, where the instants are counted.
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let command = PlainCommand::new("git").args(args.iter().copied()).cwd(self.workspace());
+        let done = Self::block_on(command.run()).unwrap();
+        assert!(done.is_success(), "git {args:?}: {}", done.stderr.text());
+        done.stdout.text().trim_end().to_owned()
+    }
+
+    async fn run(&self) -> RunState {
+        let folders = self.folders();
+        let opened = open(&folders, &self.config, OpenOptions::default()).await;
+        let opened = opened.unwrap_or_else(|error| panic!("{error}"));
+        let options = LoopOptions {
+            config: self.config.clone(),
+            config_file: Some(PathBuf::from("weir.toml")),
+            folders: folders.clone(),
+            agent: Arc::new(Player { script: self.script, logs: folders.logs() }),
+            secrets: Secrets::new(),
+            wanted: Wanted::default(),
+            skip_permissions: false,
+        };
+        let runner = Runner::new(options, opened.state, Box::new(|_, _| {}));
+        let (_, mut state) = runner.run().await.unwrap_or_else(|error| panic!("{error}"));
+        let problems = conclude(&folders, &mut state, &Secrets::new()).unwrap();
+        assert_eq!(problems, Vec::<String>::new());
+        state
+    }
+
+    /// Runs to the end.
+    pub(super) fn finish(&self) -> RunState {
+        Self::block_on(self.run())
+    }
+
+    /// Runs until it is killed after so many things. Gives what was done last; nothing if it came to its end before.
+    pub(super) fn run_until_killed(&self, after: usize) -> Option<String> {
+        instant::kill_after(after);
+        let ran = catch_unwind(AssertUnwindSafe(|| self.finish()));
+        let last = instant::revive();
+        match (ran, last) {
+            (Ok(_), None) => None,
+            (_, Some(last)) => Some(last),
+            (Err(panic), None) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Whether the run has ended and its report is written.
+    pub(super) fn is_over(&self) -> bool {
+        let run = load(&self.folders().run_file()).unwrap();
+        run.is_some_and(|run| run.end().is_some() && !run.is_unreported)
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        let run = load(&self.folders().run_file()).unwrap().unwrap();
+        let tasks = run.tasks.iter().map(|record| {
+            let failure = record.failure.as_ref().map(|failure| failure.reason.clone());
+            let (id, state) = (record.task.id.to_string(), format!("{:?}", record.state));
+            (id, state, record.counted(), record.cost_usd(), failure, record.kept.is_some())
+        });
+        let list = self.workspace().join("TASKS.md");
+        let budget = run.budget();
+        let branches = self.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/weir"]);
+        let kept = branches.lines().map(|branch| {
+            let task = branch.rsplit('/').next().unwrap_or_default();
+            // A number behind it says how many sessions there were, and a kill makes another.
+            let task = task.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '-');
+            (task.to_owned(), self.git(&["rev-parse", &format!("{branch}^{{tree}}")]))
+        });
+        let stashed = self.git(&["stash", "list", "--format=%T"]);
+        let learned =
+            std::fs::read_to_string(self.workspace().join(&self.config.progress)).unwrap_or_default();
+        let mails = std::fs::read_dir(self.folders().mailbox()).unwrap().count();
+        Outcome {
+            end: run.end().cloned(),
+            tree: self.git(&["rev-parse", "HEAD^{tree}"]),
+            commits: self.git(&["log", "--first-parent", "--format=%s"]).lines().map(str::to_owned).collect(),
+            tasks: tasks.collect(),
+            cost: budget.cost_usd,
+            iterations: budget.iterations,
+            kept: kept.collect(),
+            stashed: stashed.lines().map(str::to_owned).collect(),
+            worktrees: self.git(&["worktree", "list"]).lines().count(),
+            status: self.git(&["status", "--porcelain"]),
+            learned: learned.lines().filter(|line| line.starts_with("- ")).map(str::to_owned).collect(),
+            list: (std::fs::read_to_string(&list).unwrap(), mode(&list)),
+            report: self.folders().report("html").is_file() && !run.is_unreported,
+            mails,
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions())
+}

@@ -1,0 +1,86 @@
+//! Shows a file in the browser of whoever sits in front of the machine.
+//!
+//! The browser is theirs: it is neither waited for nor ended. It gets the name of a file and not a link, because a
+//! link may hold a secret and everybody on the machine can read arguments.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The program that shows a file on a desktop, where there is one: `xdg-open` in a session with a display.
+pub fn desktop_opener() -> Option<PathBuf> {
+    opener(|name| std::env::var_os(name), Path::is_file)
+}
+
+fn opener(variable: impl Fn(&str) -> Option<OsString>, is_file: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+    if cfg!(target_os = "macos") {
+        return Some(PathBuf::from("/usr/bin/open")).filter(|path| is_file(path));
+    }
+    if !cfg!(unix) || !(is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) {
+        return None;
+    }
+    let path = variable("PATH")?;
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join("xdg-open"));
+    found.find(|program| program.is_absolute() && is_file(program))
+}
+
+/// Shows a file with this program.
+///
+/// # Errors
+/// If the program cannot be started. Whether a browser appears, nobody says.
+#[expect(clippy::disallowed_methods, reason = "the browser belongs to the person and outlives us")]
+pub fn show_file(opener: &Path, file: &Path) -> io::Result<()> {
+    let mut command = Command::new(opener);
+    command.arg::<&OsStr>(file.as_ref()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A signal that is meant for us is not meant for it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn()?;
+    // Only so that nothing is left of it in the process table.
+    std::thread::Builder::new().name("weir-browser".to_owned()).spawn(move || child.wait())?;
+    Ok(())
+}
+
+#[cfg(all(test, unix, not(target_os = "macos")))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn only_a_session_with_a_display_has_one() {
+        let with = |set: &'static [(&str, &str)]| {
+            let variable = move |name: &str| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            };
+            opener(variable, |path| path == Path::new("/b/xdg-open"))
+        };
+        let found = Some(PathBuf::from("/b/xdg-open"));
+        assert_eq!(with(&[("PATH", "/a:/b"), ("DISPLAY", ":0")]), found);
+        assert_eq!(with(&[("PATH", "/a:/b"), ("WAYLAND_DISPLAY", "wayland-0")]), found);
+        assert_eq!(with(&[("PATH", "/a:/b"), ("DISPLAY", "")]), None);
+        assert_eq!(with(&[("PATH", "/a:/b")]), None);
+        assert_eq!(with(&[("PATH", "/a:b"), ("DISPLAY", ":0")]), None);
+    }
+
+    #[test]
+    fn it_gets_the_name_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (opener, told) = (folder.path().join("xdg-open"), folder.path().join("told"));
+        std::fs::write(
+            &opener,
+            format!("#!/bin/sh\nprintf %s \"$1\" > '{0}.part'; mv '{0}.part' '{0}'\n", told.display()),
+        )
+        .unwrap();
+        std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+        show_file(&opener, Path::new("/some where/page.html")).unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !told.exists() {
+            assert!(std::time::Instant::now() < deadline, "it was never started");
+            std::thread::yield_now();
+        }
+        assert_eq!(std::fs::read_to_string(told).unwrap(), "/some where/page.html");
+    }
+}
