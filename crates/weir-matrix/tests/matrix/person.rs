@@ -32,7 +32,7 @@ use tokio::task::JoinHandle;
 use crate::synapse::synapse;
 
 /// How long to wait for anything.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Everybody's password.
 pub(crate) const PASSWORD: &str = "nobody knows this";
 

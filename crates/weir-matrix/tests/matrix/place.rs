@@ -158,7 +158,7 @@ impl Running {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(120), waiting).await.unwrap()
+        tokio::time::timeout(Duration::from_secs(300), waiting).await.unwrap()
     }
 
     /// Waits until so many messages have their outcome and none is without, and gives the outcomes.
@@ -174,14 +174,14 @@ impl Running {
                 return outcomes;
             }
             let waiting: Vec<_> = of("inbox").chain(of("reply")).collect();
-            assert!(started.elapsed() < Duration::from_secs(120), "{outcomes:?}\n{waiting:#?}");
+            assert!(started.elapsed() < Duration::from_secs(300), "{outcomes:?}\n{waiting:#?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
     /// Waits until it ends by itself, and says why.
     pub(crate) async fn fails(self) -> String {
-        let ended = tokio::time::timeout(Duration::from_secs(120), self.driver).await.unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(300), self.driver).await.unwrap();
         self.host.shut_down(Duration::from_secs(5)).await;
         ended.unwrap().unwrap_err().to_string()
     }
