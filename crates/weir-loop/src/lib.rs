@@ -4,7 +4,8 @@
 //! The core is pure: task lists ([`tasks`]), configuration ([`config`]), what is allowed ([`allowlist`]), prompts
 //! ([`prompt`]), judgements ([`judge`]), the state of a run ([`state`]) and its transitions ([`machine`]), reports
 //! ([`report`]). The shell ([`shell`]) does what the machine says, after the state is on disk. It talks to the CLI
-//! only through [`agent`], which is a session of `weir-session` or whatever a test puts in its place.
+//! only through [`agent`], which is a session of `weir-session`, by itself or in a `weir-host` where people see it, or
+//! whatever a test puts in its place.
 //!
 //! It never prints, and it never believes what a model says about its own work.
 

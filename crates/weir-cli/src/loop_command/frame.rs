@@ -46,7 +46,8 @@ impl Frame<'_> {
             run.tasks.len(),
             run.count(TaskState::Failed),
         );
-        let room = self.height.saturating_sub(foot.len() + 2).max(3);
+        // A third is for what happens, which scrolls by above.
+        let room = (self.height * 2 / 3).saturating_sub(foot.len() + 1).max(3);
         let mut lines = vec![head];
         lines.extend(self.tasks(room));
         lines.extend(foot);
@@ -115,6 +116,14 @@ impl Frame<'_> {
         }
     }
 
+    /// Time at work that is not in the state yet. Nobody works while somebody else is waited for.
+    fn since_written(&self) -> u64 {
+        let is_at_work = self.run.end().is_none() && self.run.wait.is_none() && self.run.questions.is_empty();
+        // Whole seconds, so that it does not flicker.
+        let since = u64::try_from(self.now - self.run.updated_at).unwrap_or(0) / 1000 * 1000;
+        if is_at_work { since } else { 0 }
+    }
+
     fn bars(&self) -> Vec<String> {
         let (budget, limits) = (self.run.budget(), &self.run.limits);
         let bar = |name: &str, spent: f64, limit: f64, text: String| {
@@ -125,6 +134,7 @@ impl Frame<'_> {
             format!("  {name:<11}{drawn} {text}")
         };
         let time = limits.wall_time.as_millis();
+        let at_work = budget.active_ms + self.since_written();
         vec![
             bar(
                 "cost",
@@ -138,12 +148,7 @@ impl Frame<'_> {
                 f64::from(limits.iterations),
                 format!("{} of {}", budget.iterations, limits.iterations),
             ),
-            bar(
-                "time",
-                budget.active_ms as f64,
-                time as f64,
-                format!("{} of {}", words(budget.active_ms), words(time)),
-            ),
+            bar("time", at_work as f64, time as f64, format!("{} of {}", words(at_work), words(time))),
         ]
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_loop::agent::Agent;
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Handles, LoopOptions, OpenOptions, Runner, conclude, open};
+use weir_loop::shell::{Handles, LoopOptions, OpenOptions, Runner, open};
 use weir_loop::state::{RunEnd, RunState, TaskState};
 use weir_loop::tasks::TaskId;
 
@@ -78,7 +78,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     };
     let runner = Runner::new(options, opened.state, watcher);
     let handles = runner.handles();
-    let (end, mut state) = tokio::select! {
+    let (end, state) = tokio::select! {
         done = runner.run() => done?,
         () = screen.keep_fresh() => unreachable_end(),
         () = interrupt(signals, handles, screen.clone()) => unreachable_end(),
@@ -86,9 +86,6 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     screen.finish();
     if let Some(watched) = watched {
         watched.end().await;
-    }
-    for problem in conclude(&folders, &mut state, &secrets)? {
-        tell(&format!("weir: {problem}"));
     }
     if form != Form::Json {
         screen.say(&format!("report: {}", folders.report("html").display()));

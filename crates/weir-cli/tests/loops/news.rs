@@ -40,7 +40,7 @@ fn config(url: &str) -> String {
     let url = Value::from(url);
     format!(
         "[loop.task_limits]\nattempts = 1\n[[loop.gates]]\nname = \"whole\"\ncommand = [\"test\", \"!\", \"-e\", \"broken\"]\n\
-         [loop.notify]\nwebhook = {url}\ncommand = [\"sh\", \"-c\", \"cat >> ../news; echo >> ../news\"]\n"
+         [loop.notify]\nwebhook = {url}\ncommand = [\"sh\", \"-c\", \"mkdir -p ../news; cat > ../news/$$\"]\n"
     )
 }
 
@@ -69,8 +69,10 @@ fn a_question_a_failure_and_the_end_are_told_by_webhook_and_command() {
     let rest: Vec<Value> = received.try_iter().collect();
     assert!(rest.iter().any(|news| news["event"]["task"] == "breaks"), "{rest:?}");
     assert_eq!(kinds(rest), ["end", "failure"]);
-    let told = std::fs::read_to_string(place.workspace().join("../news")).unwrap();
-    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = std::fs::read_dir(place.workspace().join("../news")).unwrap();
+    let told =
+        told.map(|file| serde_json::from_slice(&std::fs::read(file.unwrap().path()).unwrap()).unwrap());
+    let told: Vec<Value> = told.collect();
     assert_eq!(kinds(told), ["end", "failure", "question"]);
 }
 

@@ -11,6 +11,8 @@ const ROW: usize = 26;
 const LABEL: usize = 230;
 const BAR: usize = 300;
 const GAP: usize = 90;
+/// So much of a title fits before the bars.
+const LETTERS: usize = 32;
 /// More bars than this say nothing to anybody.
 const MOST: usize = 200;
 
@@ -45,7 +47,10 @@ fn row(svg: &mut String, top: usize, record: &TaskRecord, most_cost: f64, most_t
         Some(_) => "failed",
         None => "open",
     };
-    let title: String = record.task.title.chars().take(34).collect();
+    let mut title: String = record.task.title.chars().take(LETTERS).collect();
+    if title.len() < record.task.title.len() {
+        title = format!("{}…", title.trim_end());
+    }
     let middle = top + 17;
     let known = record.attempts.iter().any(|attempt| attempt.cost_usd.is_some());
     let cost_text = if known { format!("${cost:.4}") } else { "unknown".to_owned() };

@@ -25,9 +25,10 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 .state { white-space: nowrap; font-weight: 600; } .state.done { color: var(--good); } .state.failed { color: var(--bad); } .state.open { color: var(--open); }
 code { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; }
 pre { background: var(--soft); padding: .8rem; border-radius: 6px; overflow-x: auto; max-height: 24rem; font-size: .85rem; }
-svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; fill: currentColor; }
+svg { width: 100%; min-width: 56rem; height: auto; font: 12px system-ui, sans-serif; fill: currentColor; }
 svg .label { text-anchor: end; } svg .head { font-weight: 600; opacity: .7; }
 svg .done rect { fill: var(--good); } svg .failed rect { fill: var(--bad); } svg .open rect { fill: var(--open); }
+@media (max-width: 40rem) { body { margin: 1rem auto; } .totals { display: grid; grid-template-columns: 1fr 1fr; gap: .6rem; } .totals div { min-width: 0; } }
 ";
 
 /// The report of a run as one HTML file.

@@ -20,7 +20,11 @@ pub fn write_reports(folders: &Folders, run: &RunState, secrets: &Secrets) -> Ve
 
 /// Writes the reports of a run that has ended, and then down that it is over. Until then the next start comes to its
 /// end again.
-pub fn conclude(folders: &Folders, run: &mut RunState, secrets: &Secrets) -> Result<Vec<String>, StateError> {
+pub(super) fn conclude(
+    folders: &Folders,
+    run: &mut RunState,
+    secrets: &Secrets,
+) -> Result<Vec<String>, StateError> {
     let problems = write_reports(folders, run, secrets);
     run.is_unreported = false;
     StateWriter::new(folders.state()).write(run)?;

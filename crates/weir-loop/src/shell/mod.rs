@@ -19,7 +19,7 @@ mod tasks;
 mod tests;
 mod worktree;
 
-pub use conclude::{conclude, write_reports};
+pub use conclude::write_reports;
 pub use folders::{Folders, FoldersError};
 pub use gates::run_gates;
 pub use git::{Git, GitError};

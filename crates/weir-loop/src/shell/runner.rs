@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use weir_process::Secrets;
 
+use super::conclude::conclude;
 use super::context::Context;
 use super::folders::Folders;
 use super::git::Git;
@@ -122,7 +123,7 @@ impl Runner {
         Handles { hurry: self.hurry.clone() }
     }
 
-    /// Runs to the end. The state is on disk then.
+    /// Runs to the end. The state and the report are on disk then.
     pub async fn run(mut self) -> Result<(RunEnd, RunState), StateError> {
         let mut hurry = self.hurry.subscribe();
         let mut events = VecDeque::from([Event::Start]);
@@ -155,7 +156,7 @@ impl Runner {
             if let Some(end) = end {
                 self.at_work.shutdown().await;
                 self.finish_news().await;
-                return Ok((end, self.machine.state().clone()));
+                return Ok((end, self.conclude()?));
             }
             tokio::select! {
                 Some(done) = self.at_work.join_next() => events.push_back(match done {
@@ -185,7 +186,7 @@ impl Runner {
                 () = until(give_up_at) => {
                     // What is being done is on disk, and goes on with the next start.
                     self.at_work.shutdown().await;
-                    return Ok((RunEnd::Interrupted, self.machine.state().clone()));
+                    return Ok((RunEnd::Interrupted, self.conclude()?));
                 }
             }
         }
@@ -205,6 +206,15 @@ impl Runner {
         if let Err(text) = done {
             self.tell(&LoopEvent::Warning { text });
         }
+    }
+
+    /// Writes the report, and then that the run is over.
+    fn conclude(&mut self) -> Result<RunState, StateError> {
+        let mut state = self.machine.state().clone();
+        for text in conclude(&self.context.folders, &mut state, &self.context.secrets)? {
+            (self.watcher)(&LoopEvent::Warning { text }, &state);
+        }
+        Ok(state)
     }
 
     /// Those who wait for news get them, and those who do not answer in time do not hold anybody up.

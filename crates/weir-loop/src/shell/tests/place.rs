@@ -12,7 +12,7 @@ use super::player::{Player, Script};
 use crate::config::{Config, parse};
 use crate::instant;
 use crate::machine::Wanted;
-use crate::shell::{Folders, LoopOptions, OpenOptions, Runner, conclude, open};
+use crate::shell::{Folders, LoopOptions, OpenOptions, Runner, open};
 use crate::state::{RunEnd, RunState, load};
 
 /// A repository with a task list.
@@ -108,9 +108,7 @@ impl Place {
             skip_permissions: false,
         };
         let runner = Runner::new(options, opened.state, Box::new(|_, _| {}));
-        let (_, mut state) = runner.run().await.unwrap_or_else(|error| panic!("{error}"));
-        let problems = conclude(&folders, &mut state, &Secrets::new()).unwrap();
-        assert_eq!(problems, Vec::<String>::new());
+        let (_, state) = runner.run().await.unwrap_or_else(|error| panic!("{error}"));
         state
     }
 
