@@ -1,6 +1,7 @@
 //! Opens a run: the lock, what a killed one has left, the state to go on with, and a clean tree.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use weir_process::{Lock, LockError, StopOptions, end_leftovers, leftovers};
 
@@ -13,6 +14,12 @@ use crate::config::Config;
 use crate::state::{RunEnd, RunState, SessionFile, StateError, StateWriter, Step, load};
 use crate::tasks::TaskList;
 use crate::time::unix_ms;
+
+/// How long a lock is waited for whose owner is gone.
+const LAST_HOLDER: Duration = Duration::from_secs(10);
+
+/// How often it is looked at meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// How to open a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,10 +79,26 @@ pub enum OpenError {
     },
 }
 
+/// Locks the workspace. A loop that was killed in the very moment in which it started a program leaves the lock to that
+/// until it runs: such a lock is waited for.
+async fn lock(folders: &Folders) -> Result<Lock, LockError> {
+    let deadline = tokio::time::Instant::now() + LAST_HOLDER;
+    loop {
+        match Lock::acquire(&folders.lock_file(), "weir loop run") {
+            Err(LockError::Held { owner: Some(owner), .. })
+                if !owner.process.is_alive() && tokio::time::Instant::now() < deadline =>
+            {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            locked => return locked,
+        }
+    }
+}
+
 /// Opens a run.
 pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> Result<Opened, OpenError> {
     folders.create()?;
-    let lock = Lock::acquire(&folders.lock_file(), "weir loop run")?;
+    let lock = lock(folders).await?;
     let mut notes = Vec::new();
     end_what_is_left(folders, &mut notes).await?;
     let git = Git::new(&folders.workspace, folders.state(), &config.folder);
