@@ -21,6 +21,7 @@ pub(crate) fn judge(error: &Error) -> Option<OperationError> {
 
 /// What became of a request that failed; `None` if it is as if it had been done.
 pub(crate) fn judge_http(error: &HttpError) -> Option<OperationError> {
+    let error = original(error);
     let status = error.as_client_api_error().map(|error| error.status_code.as_u16());
     judge_kind(error.client_api_error_kind(), status, explain_http(error))
 }
@@ -59,9 +60,17 @@ pub(crate) fn explain(error: &Error) -> String {
 
 /// An error of a request with its causes, in a line.
 pub(crate) fn explain_http(error: &HttpError) -> String {
-    match error {
-        HttpError::Reqwest(_) => format!("the homeserver cannot be reached: {}", with_causes(error)),
+    match original(error) {
+        error @ HttpError::Reqwest(_) => format!("the homeserver cannot be reached: {}", with_causes(error)),
         other => with_causes(other),
+    }
+}
+
+/// The error itself, where it is wrapped because its answer would have been kept.
+fn original(error: &HttpError) -> &HttpError {
+    match error {
+        HttpError::Cached(error) => original(error),
+        other => other,
     }
 }
 
