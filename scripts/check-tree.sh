@@ -71,7 +71,7 @@ if [[ -n "$long" ]]; then report "Rust file of more than $max_lines lines (split
 
 # Tests of the page have sentences for names, which stand in quotes there.
 xargs -0 grep -hoE 'fn [a-z0-9_]+' -- /dev/null <"$lists/rust" | sed 's/^fn //' | sort -u >"$lists/functions"
-named=$(grep -E '^\|' docs/lessons.md | grep -oE '`[a-z0-9]+(_[a-z0-9]+)+`' | tr -d '`' | sort -u)
+named=$(grep -E '^\|' docs/lessons.md | grep -oE '`([a-z0-9_]+::)*[a-z0-9]+(_[a-z0-9]+)+`' | tr -d '`' | sed 's/.*:://' | sort -u)
 unknown=$(comm -23 <(printf '%s\n' "$named") "$lists/functions")
 if [[ -n "$unknown" ]]; then report "docs/lessons.md names tests that do not exist" <<<"$unknown"; fi
 
