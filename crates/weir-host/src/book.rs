@@ -15,6 +15,7 @@ use weir_transcript::{
 };
 use weir_wire::{Body, Decoder, Line, MessageId, TurnId};
 
+use crate::facts;
 use crate::heard::{Heard, Vocabularies};
 use crate::info::{SessionStatus, WaitingFor};
 use crate::item::{Item, Note};
@@ -236,6 +237,7 @@ impl Book {
             }
             Note::Restarted { turn } => {
                 self.restarted = Some(*turn || self.restarted == Some(true));
+                self.ledger.cut_off(&facts::restarted());
                 self.ledger.hold();
             }
             Note::Resumed { .. } => {

@@ -127,13 +127,16 @@ fn failure_with(kind: FailureKind, message: impl Into<String>) -> Failure {
     Failure { kind, message: message.into() }
 }
 
+/// Why nothing came of what ran when the host ended.
+pub(crate) fn restarted() -> Failure {
+    failure_with(FailureKind::Restarted, "the turn was interrupted by a restart of Weir")
+}
+
 /// Why a turn that did not end well did not.
 fn failure_of(turn: &Turn) -> Failure {
     let Some(result) = &turn.result else {
         return match turn.state {
-            TurnState::Interrupted => {
-                failure_with(FailureKind::Restarted, "the turn was interrupted by a restart of Weir")
-            }
+            TurnState::Interrupted => restarted(),
             _ => failure_with(FailureKind::Died, "the CLI ended before the turn did"),
         };
     };

@@ -178,6 +178,15 @@ impl Ledger {
         }
     }
 
+    /// The host was restarted: it is why nobody knows what became of these, if nothing else is said of them.
+    pub(crate) fn cut_off(&mut self, failure: &Failure) {
+        let is_unknown =
+            |record: &&mut Record| record.state == MessageState::Indeterminate && record.failure.is_none();
+        for record in self.records.iter_mut().filter(is_unknown) {
+            record.failure = Some(failure.clone());
+        }
+    }
+
     /// Lets go on what was held. Tells how many.
     pub(crate) fn release(&mut self) -> u32 {
         let mut released = 0;

@@ -10,7 +10,10 @@ use crate::facts;
 use crate::heard::Heard;
 use crate::item::Item;
 use crate::load::walk;
-use crate::message::Finished;
+use crate::message::{Finished, MessageState};
+
+/// The reason of a failure comes within so many events after it.
+const REASON_WITHIN: usize = 8;
 
 /// What became of the message with this number in the log.
 pub(crate) fn by_seq(core: &Core, id: &ConversationId, seq: u64) -> Result<Finished, HostError> {
@@ -32,7 +35,7 @@ fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> 
     let query = CheckpointQuery { seq_at_most: after, ..checkpoint::query(id, keep) };
     let mut book = checkpoint::restore(store, query, keep)?;
     let mut heard = Heard::default();
-    let mut found = None;
+    let (mut found, mut reasons) = (None, 0);
     walk(store, id, book.newest(), |event| {
         book.replay(event, &mut heard);
         // Those that have come to their end are forgotten only when others come, so each is seen.
@@ -40,8 +43,11 @@ fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> 
             let (text, turn) = book.answer_to(message);
             let total = book.history().view().cost.usd;
             if record.state.is_final() {
+                let is_told = record.failure.is_some() || record.state == MessageState::Answered;
                 found = Some(facts::finish(message, record.state, record.failure.clone(), text, turn, total));
-                return Ok(false);
+                // Why nothing came of it is written a few events later.
+                reasons += 1;
+                return Ok(!is_told && reasons < REASON_WITHIN);
             }
         }
         Ok(true)
