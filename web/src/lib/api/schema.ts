@@ -272,7 +272,7 @@ export type ChatCompletion = {
   usage: ChatUsage;
 };
 
-export type ChatContent = string | Array<Record<string, unknown>>;
+export type ChatContent = string | Array<ContentPart>;
 
 export type ChatMessage = {
   content: ChatContent;
@@ -300,6 +300,14 @@ export type CodeBlock = {
   end: number;
   language?: string | null;
   start: number;
+};
+
+export type ContentKind = "text" | "image_url" | "input_text" | "input_image";
+
+export type ContentPart = {
+  image_url?: ImageAddress | null;
+  text?: string | null;
+  type: ContentKind;
 };
 
 export type Cost = {
@@ -428,6 +436,10 @@ export type HookRun = {
 export type Image = {
   data: string;
   media_type: string;
+};
+
+export type ImageAddress = {
+  url: string;
 };
 
 export type Interrupted = {
@@ -667,12 +679,20 @@ export type RequestState = {
 
 export type ResponseInput = string | Array<ChatMessage>;
 
+export type ResponseMessage = {
+  content: Array<ResponseText>;
+  id: string;
+  role: string;
+  status: string;
+  type: string;
+};
+
 export type ResponseObject = {
   created_at: number;
   id: string;
   model: string;
   object: string;
-  output: Array<Record<string, unknown>>;
+  output: Array<ResponseMessage>;
   previous_response_id?: string | null;
   status: string;
   usage: ResponseUsage;
@@ -684,6 +704,11 @@ export type ResponseRequest = {
   model: string;
   previous_response_id?: string | null;
   stream?: boolean | null;
+};
+
+export type ResponseText = {
+  text: string;
+  type: string;
 };
 
 export type ResponseUsage = {
