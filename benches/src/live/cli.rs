@@ -83,13 +83,20 @@ fn ticks(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()
     say(out, &event(json!({"type": "message_start", "message": message})))?;
     let block = json!({"type": "text", "text": ""});
     say(out, &event(json!({"type": "content_block_start", "index": 0, "content_block": block})))?;
+    let mut whole = String::new();
     for _ in 0..count {
         if !pause.is_zero() {
             pause_for(pause);
         }
-        let delta = json!({"type": "text_delta", "text": format!("{} ", nanoseconds())});
+        let text = format!("{} ", nanoseconds());
+        whole.push_str(&text);
+        let delta = json!({"type": "text_delta", "text": text});
         say(out, &event(json!({"type": "content_block_delta", "index": 0, "delta": delta})))?;
     }
+    // As the CLI does; without it the pieces would be withdrawn at the end of the turn.
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "content": [{"type": "text", "text": whole}]});
+    say(out, &json!({"type": "assistant", "message": message, "session_id": SESSION}))?;
     Ok(())
 }
 
