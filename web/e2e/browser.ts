@@ -95,6 +95,11 @@ export async function screenshot(page: Page, name: string): Promise<void> {
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {
+    // A colour on its way, or a menu that is still fading, is neither one thing nor the other.
+    const passing = document
+      .getAnimations()
+      .filter((animation) => animation.effect?.getTiming().iterations !== Infinity);
+    await Promise.allSettled(passing.map((animation) => animation.finished));
     const { axe } = window as unknown as {
       axe: {
         run(): Promise<{ violations: { id: string; nodes: { target: unknown; failureSummary: string }[] }[] }>;

@@ -76,6 +76,7 @@ describe("sizes and colours", () => {
     await screenshot(page, "dark");
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("menuitemradio", { name: "Light" }).click();
+    await page.getByRole("menu").waitFor({ state: "detached" });
     expect(await colour()).not.toBe(dark);
     expect(await violations(page)).toEqual([]);
     await page.reload();
