@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
 /// The steps from an empty file to the newest format. A step that was released is never edited.
-const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS];
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, UNINDEXED];
 
 /// The newest format that is known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -82,6 +82,11 @@ CREATE TABLE checkpoint (
     data BLOB NOT NULL,
     PRIMARY KEY (conversation, seq)
 ) STRICT;
+";
+
+/// Texts that are not in `search` yet, by the place of their event.
+const UNINDEXED: &str = "
+CREATE TABLE unindexed (place INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
 ";
 
 /// Brings the file to the newest format. Two processes may come here at the same time.

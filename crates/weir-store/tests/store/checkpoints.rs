@@ -61,7 +61,7 @@ fn a_file_from_before_there_were_any_gets_them() {
     append(&store, &one, &["stays"]);
     drop(store);
     let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
-    file.execute_batch("DROP TABLE checkpoint; PRAGMA user_version = 1;").unwrap();
+    file.execute_batch("DROP TABLE checkpoint; DROP TABLE unindexed; PRAGMA user_version = 1;").unwrap();
     drop(file);
     let store = open_unsynced(folder.path());
     assert_eq!(whole_log(&store, &one), [b"stays"]);
