@@ -192,6 +192,11 @@ fn insert(connection: &Connection, number: i64, seq: u64, event: &NewEvent) -> r
             signed(seq)
         ])?;
     }
+    for label in &event.labels {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO label VALUES (?1, ?2, ?3)")?
+            .execute(params![number, label, place])?;
+    }
     if let Some(text) = event.indexed_text() {
         connection
             .prepare_cached("INSERT INTO unindexed (place, text) VALUES (?1, ?2)")?
@@ -281,6 +286,7 @@ pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqli
         .execute(range)?;
     if events == 0 && texts == 0 {
         connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM label WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM checkpoint WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM trash WHERE number = ?1")?.execute([number])?;
     }
