@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ansiSpans } from "../src/lib/text/ansi.ts";
 import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
 import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
-import { describeSuggestion, destinationOf, forSession } from "../src/lib/text/tools.ts";
+import { describeSuggestion, destinationOf, forSession, subjectOf } from "../src/lib/text/tools.ts";
+import type { ToolCall } from "../src/lib/view/types.ts";
 
 describe("terminal output", () => {
   it("keeps colours and leaves the rest out", () => {
@@ -65,6 +66,19 @@ describe("numbers for people", () => {
     expect(relativePath("/a/b/c.rs", "/a/b")).toBe("c.rs");
     expect(relativePath("/a/bc/d", "/a/b")).toBe("/a/bc/d");
     expect(splitPath("src/main.rs")).toEqual({ folder: "src/", name: "main.rs" });
+  });
+});
+
+describe("a tool call", () => {
+  const call = (name: string, input: unknown, detail: unknown = { kind: "none" }) =>
+    ({ name, input, detail, title: "", input_text: "" }) as unknown as ToolCall;
+  it("is about what it names, in words", () => {
+    const todos = [{ agent: null, items: [{ id: "2", text: "Run the tests", status: "pending" }] }];
+    const update = call("TaskUpdate", { taskId: "2", status: "in_progress" });
+    expect(subjectOf(update, null, todos)).toBe("Run the tests: in progress");
+    expect(subjectOf(update, null)).toBe("2: in progress");
+    const questions = [{ question: "Which one?" }, { question: "And when?" }];
+    expect(subjectOf(call("AskUserQuestion", {}, { kind: "questions", questions }), null)).toBe("Which one? And when?");
   });
 });
 

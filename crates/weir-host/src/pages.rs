@@ -26,7 +26,7 @@ pub struct Created {
 pub struct ListSessions {
     /// Only those that are doing this.
     pub status: Option<SessionStatus>,
-    /// Only those with this in their name, key or folder, whatever the case.
+    /// Only those with this in their name, key or folder, whatever the case, or in what was said.
     pub search: Option<String>,
     /// Those that were put away (`true`), the others (`false`), or all.
     pub archived: Option<bool>,

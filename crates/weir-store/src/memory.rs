@@ -149,9 +149,19 @@ impl State {
         let has = |place: &Option<String>, text: &str| {
             place.as_ref().is_some_and(|place| place.to_ascii_lowercase().contains(text))
         };
+        let terms = query.text.as_deref().map(Terms::parse);
+        let says = |log: &Log| {
+            let texts = log.events.iter().filter_map(|kept| kept.text.as_deref());
+            terms.as_ref().is_some_and(|terms| texts.into_iter().any(|text| matches(terms, text)))
+        };
         let mut found: Vec<_> = self
             .conversations
             .values()
+            .filter(|log| {
+                let facts = &log.facts;
+                let fits = |t: &String| has(&facts.title, t) || has(&facts.key, t) || has(&facts.cwd, t);
+                text.as_ref().is_none_or(fits) || says(log)
+            })
             .map(|log| &log.facts)
             .filter(|facts| match query.archived {
                 Archived::Without => !facts.archived,
@@ -160,9 +170,6 @@ impl State {
             })
             .filter(|facts| query.status.as_ref().is_none_or(|status| facts.status == *status))
             .filter(|facts| query.cwd.as_ref().is_none_or(|cwd| facts.cwd.as_ref() == Some(cwd)))
-            .filter(|facts| {
-                text.as_ref().is_none_or(|t| has(&facts.title, t) || has(&facts.key, t) || has(&facts.cwd, t))
-            })
             .filter(|facts| match query.order {
                 ListOrder::Newest => true,
                 ListOrder::NewestBefore(revision) => facts.revision < revision,

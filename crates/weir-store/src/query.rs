@@ -27,7 +27,8 @@ pub struct ListQuery {
     pub status: Option<String>,
     /// Only those that work here.
     pub cwd: Option<String>,
-    /// Only those with this in their title, key or folder, whatever the case of its ASCII letters.
+    /// Only those with this in their title, key or folder, whatever the case of its ASCII letters, or with an event that
+    /// [`SearchQuery::text`] finds by it.
     pub text: Option<String>,
     /// In which order, and from where.
     pub order: ListOrder,

@@ -17,14 +17,14 @@ pub(super) fn page(document: &str) -> String {
         text,
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{title}: API</title><body style=\"font-family:system-ui,sans-serif;\
-         max-width:60em;margin:2em auto;padding:0 1em;line-height:1.5\"><h1>{title}: API</h1><p>{}</p>\
+         max-width:60em;margin:2em auto;padding:0 1em;line-height:1.5;color-scheme:light dark\"><h1>{title}: API</h1><p>{}</p>\
          <p>All but the health checks take the header <code>Authorization: Bearer &lt;token&gt;</code>. The same for \
          programs: <a href=\"openapi.json\">openapi.json</a>.</p>",
-        escaped(text_at(&document, "/info/description"))
+        prose(text_at(&document, "/info/description"))
     );
     let paths = document.get("paths").and_then(Value::as_object);
     for tag in list(&document, "/tags") {
-        let _ = write!(text, "<h2>{}</h2>", escaped(text_at(tag, "/description")));
+        let _ = write!(text, "<h2>{}</h2>", prose(text_at(tag, "/description")));
         for (path, item) in paths.into_iter().flatten() {
             for method in METHODS {
                 let Some(operation) = item.get(method) else { continue };
@@ -44,9 +44,9 @@ fn write_operation(text: &mut String, path: &str, method: &str, operation: &Valu
         "<details><summary><code><b>{}</b> {}</code> {}</summary>",
         method.to_uppercase(),
         escaped(path),
-        escaped(text_at(operation, "/summary"))
+        prose(text_at(operation, "/summary"))
     );
-    let _ = write!(text, "<p>{}</p>", escaped(text_at(operation, "/description")));
+    let _ = write!(text, "<p>{}</p>", prose(text_at(operation, "/description")));
     text.push_str("<ul>");
     for parameter in list(operation, "/parameters") {
         let _ = write!(
@@ -54,14 +54,14 @@ fn write_operation(text: &mut String, path: &str, method: &str, operation: &Valu
             "<li><code>{}</code> ({}): {}</li>",
             escaped(text_at(parameter, "/name")),
             escaped(text_at(parameter, "/in")),
-            escaped(text_at(parameter, "/description"))
+            prose(text_at(parameter, "/description"))
         );
     }
     if let Some(body) = operation.get("requestBody").and_then(schema_name) {
         let _ = write!(text, "<li>body: <code>{}</code></li>", escaped(&body));
     }
     for (status, response) in operation.get("responses").and_then(Value::as_object).into_iter().flatten() {
-        let _ = write!(text, "<li>{} {}", escaped(status), escaped(text_at(response, "/description")));
+        let _ = write!(text, "<li>{} {}", escaped(status), prose(text_at(response, "/description")));
         if let Some(name) = schema_name(response) {
             let _ = write!(text, " <code>{}</code>", escaped(&name));
         }
@@ -81,4 +81,26 @@ fn schema_name(body: &Value) -> Option<String> {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A sentence, with what stands between backquotes as code.
+fn prose(text: &str) -> String {
+    let mut written = String::new();
+    for (number, part) in text.split('`').enumerate() {
+        let part = escaped(part);
+        let _ =
+            if number % 2 == 1 { write!(written, "<code>{part}</code>") } else { write!(written, "{part}") };
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prose;
+
+    #[test]
+    fn code_is_shown_as_code_and_markup_as_text() {
+        assert_eq!(prose("`a<b` is & stays"), "<code>a&lt;b</code> is &amp; stays");
+        assert_eq!(prose("plain"), "plain");
+    }
 }

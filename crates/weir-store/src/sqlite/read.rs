@@ -41,17 +41,26 @@ pub(super) fn list(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
         ListOrder::NewestBefore(revision) => (signed(revision), "revision < ?5 ORDER BY revision DESC"),
         ListOrder::ChangedAfter(revision) => (signed(revision), "revision > ?5 ORDER BY revision"),
     };
+    let text = query.text.as_deref().map(contains_pattern);
+    let words = query.text.as_deref().and_then(|text| Terms::parse(text).expression());
+    // The index takes no expression without words. The other form is never true, and names the same parameters.
+    let said = match &words {
+        Some(_) => "OR number IN (SELECT rowid >> ?8 FROM search WHERE search MATCH ?7)",
+        None => "OR (?7 IS NOT NULL AND ?8 IS NULL)",
+    };
     let sql = format!(
         "SELECT {CONVERSATION} FROM conversation WHERE (?1 IS NULL OR archived = ?1) \
          AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR cwd = ?3) \
-         AND (?4 IS NULL OR title LIKE ?4 ESCAPE '\\' OR key LIKE ?4 ESCAPE '\\' OR cwd LIKE ?4 ESCAPE '\\') \
+         AND (?4 IS NULL OR title LIKE ?4 ESCAPE '\\' OR key LIKE ?4 ESCAPE '\\' OR cwd LIKE ?4 ESCAPE '\\' \
+           {said}) \
          AND {order} LIMIT ?6"
     );
-    let text = query.text.as_deref().map(contains_pattern);
     let most = signed(query.limit as u64).saturating_add(1);
     let mut statement = connection.prepare_cached(&sql)?;
-    let found = statement
-        .query_map(params![archived, query.status, query.cwd, text, place, most], rows::conversation)?;
+    let found = statement.query_map(
+        params![archived, query.status, query.cwd, text, place, most, words, super::schema::SEQ_BITS],
+        rows::conversation,
+    )?;
     let mut conversations = found.map(|row| Ok(row?.1)).collect::<rusqlite::Result<Vec<_>>>()?;
     let more = conversations.len() > query.limit;
     conversations.truncate(query.limit);

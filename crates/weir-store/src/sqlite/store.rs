@@ -112,7 +112,13 @@ impl Store for SqliteStore {
     }
 
     fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
-        self.ask(move |connection| Ok(read::list(connection, &query)?))
+        let queue = Arc::clone(&self.queue);
+        self.ask(move |connection| {
+            if query.text.is_some() {
+                catch_up(&queue, connection)?;
+            }
+            Ok(read::list(connection, &query)?)
+        })
     }
 
     fn append(&self, append: Append) -> Reply<Appended> {
@@ -142,9 +148,7 @@ impl Store for SqliteStore {
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
         let queue = Arc::clone(&self.queue);
         self.ask(move |connection| {
-            if index::is_behind(connection)? {
-                queue.send(WITHOUT_EVENTS, index::catch_up).wait()?;
-            }
+            catch_up(&queue, connection)?;
             read::search(connection, &query)
         })
     }
@@ -171,6 +175,14 @@ impl Store for SqliteStore {
             Ok(tail)
         })
     }
+}
+
+/// Waits until whatever was written before can be found.
+fn catch_up(queue: &Queue, connection: &rusqlite::Connection) -> Result<(), write::Failure> {
+    if index::is_behind(connection)? {
+        queue.send(WITHOUT_EVENTS, index::catch_up).wait()?;
+    }
+    Ok(())
 }
 
 impl fmt::Debug for SqliteStore {

@@ -1,6 +1,6 @@
 //! Full-text search.
 
-use weir_store::{Append, ConversationUpdate, SearchQuery, Store};
+use weir_store::{Append, ConversationUpdate, ListQuery, SearchQuery, Store};
 
 use crate::support::{create, id, on_each, open_unsynced, searchable};
 
@@ -110,6 +110,23 @@ fn the_best_come_first_and_pages_do_not_overlap() {
     assert_eq!((all.len(), all[0].seq), (31, 31));
     let pages: Vec<_> = [page(0, 10), page(10, 10), page(20, 10), page(30, 10)].concat();
     assert_eq!(pages, all);
+}
+
+#[test]
+fn conversations_are_listed_by_what_was_said() {
+    on_each(|store| {
+        fill(store);
+        let listed = |text: &str| {
+            let query = ListQuery { text: Some(text.to_owned()), ..ListQuery::default() };
+            let page = store.list(query).wait().unwrap();
+            page.conversations.iter().map(|facts| facts.id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(listed("grüße"), ["two"]);
+        assert_eq!(listed("pars"), ["two", "one"]);
+        assert_eq!(listed("ONE"), ["one"], "by their titles, too");
+        assert_eq!(listed("nowhere"), Vec::<String>::new());
+        assert_eq!(listed("%"), Vec::<String>::new());
+    });
 }
 
 #[test]

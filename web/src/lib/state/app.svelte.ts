@@ -232,7 +232,8 @@ export class App {
 
   #answered(request: Request): void {
     if (this.mine.has(request.id)) return;
-    const what = request.kind.kind === "permission" ? request.kind.tool_name : request.kind.kind;
+    const { kind } = request.kind;
+    const what = request.kind.kind === "permission" ? request.kind.tool_name : kind[0]?.toUpperCase() + kind.slice(1);
     const state = request.state;
     if (state.state === "allowed") this.toast(`${what}: answered by ${state.by ?? "somebody else"}.`);
     else if (state.state === "denied") this.toast(`${what}: denied by ${state.by ?? "somebody else"}.`);

@@ -1,6 +1,6 @@
 // What a tool call is about, in words, and which view fits it.
 
-import type { ToolCall } from "../view/types.ts";
+import type { TodoList, ToolCall } from "../view/types.ts";
 import { relativePath } from "./format.ts";
 
 export type ToolShape = "terminal" | "diff" | "file" | "hits" | "questions" | "plan" | "agent" | "todos" | "plain";
@@ -98,7 +98,7 @@ export function verbOf(tool: ToolCall): string {
 }
 
 /** The object of the verb: the command, the file, the pattern. */
-export function subjectOf(tool: ToolCall, cwd: string | null | undefined): string {
+export function subjectOf(tool: ToolCall, cwd: string | null | undefined, todos: TodoList[] = []): string {
   const input = inputOf(tool);
   const path = text(input, "file_path") || text(input, "notebook_path");
   if (path) return relativePath(path, cwd);
@@ -108,8 +108,12 @@ export function subjectOf(tool: ToolCall, cwd: string | null | undefined): strin
     return text(input, "pattern") + (where ? ` in ${relativePath(where, cwd)}` : "");
   }
   if (tool.name === "TodoWrite" || tool.name === "ExitPlanMode") return "";
-  if (tool.name === "TaskUpdate")
-    return [text(input, "taskId"), text(input, "status").replace("_", " ")].filter(Boolean).join(": ");
+  if (tool.name === "TaskUpdate") {
+    const id = text(input, "taskId");
+    const todo = todos.flatMap((list) => list.items).find((item) => item.id === id);
+    return [todo?.text ?? id, text(input, "status").replace("_", " ")].filter(Boolean).join(": ");
+  }
+  if (tool.detail.kind === "questions") return tool.detail.questions.map(({ question }) => question).join(" ");
   if (tool.title) return tool.title;
   if (tool.input_text) return "…";
   const first = Object.values(input).find((value) => typeof value === "string");
