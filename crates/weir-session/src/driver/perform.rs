@@ -91,7 +91,8 @@ impl Driver {
             let decision = denied(&ask);
             return self.tell(Event::Decided { request, decision });
         };
-        let abort = self.deciding.spawn(async move { Arc::as_ref(&handler).decide(ask).await });
+        let deciding = self.deciding.get_or_insert_default();
+        let abort = deciding.spawn(async move { Arc::as_ref(&handler).decide(ask).await });
         self.asked.insert(abort.id(), (request, abort));
     }
 
