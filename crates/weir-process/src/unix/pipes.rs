@@ -157,7 +157,7 @@ mod tests {
         drop(writer);
         let rest = tokio::task::spawn_blocking(move || {
             let mut bytes = Vec::new();
-            std::io::Read::read_to_end(&mut std::fs::File::from(reader), &mut bytes).unwrap();
+            io::Read::read_to_end(&mut std::fs::File::from(reader), &mut bytes).unwrap();
             bytes
         });
         let rest = rest.await.unwrap();

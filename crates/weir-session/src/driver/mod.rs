@@ -10,9 +10,8 @@ mod our_side;
 mod perform;
 mod starting;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -84,9 +83,6 @@ struct Known {
     log_error: Option<Box<str>>,
 }
 
-/// A map without a seed of its own: most sessions have nothing in theirs.
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
-
 /// The driver of one session.
 pub(crate) struct Driver {
     // Dropped in this order: first the process ends, then the rest of what it wrote is read, then its locks are free.
@@ -111,15 +107,15 @@ pub(crate) struct Driver {
     /// Whether anybody holds the session.
     is_held: bool,
     next_ticket: u64,
-    tickets: Map<Ticket, ReplySender>,
+    tickets: BTreeMap<Ticket, ReplySender>,
     /// Who waits for the answer to a message that is not accepted yet.
-    applicants: Map<Ticket, (MessageId, TurnSender)>,
-    waiters: Map<MessageId, TurnSender>,
+    applicants: BTreeMap<Ticket, (MessageId, TurnSender)>,
+    waiters: BTreeMap<MessageId, TurnSender>,
     deciders: Deciders,
     /// Handlers that decide, while there are any.
     deciding: Option<JoinSet<Decision>>,
     /// Which request each running handler decides.
-    asked: Map<tokio::task::Id, (RequestId, AbortHandle)>,
+    asked: Vec<(RequestId, AbortHandle)>,
     outlet: Outlet,
     /// For the machine's deadline. Kept from one to the next, because most lines move it a little.
     alarm: Option<Pin<Box<Sleep>>>,
@@ -195,12 +191,12 @@ impl Driver {
             calls,
             is_held: true,
             next_ticket: 0,
-            tickets: Map::default(),
-            applicants: Map::default(),
-            waiters: Map::default(),
+            tickets: BTreeMap::new(),
+            applicants: BTreeMap::new(),
+            waiters: BTreeMap::new(),
             deciders,
             deciding: None,
-            asked: Map::default(),
+            asked: Vec::new(),
             outlet: Outlet { observer, feed: Feed::default() },
             alarm: None,
         }
@@ -253,9 +249,9 @@ impl Driver {
         if self.was_occupied && !is_occupied {
             self.decoder.rest();
             self.machine.rest();
-            self.tickets.shrink_to_fit();
-            self.applicants.shrink_to_fit();
-            self.waiters.shrink_to_fit();
+            give_back(&mut self.tickets);
+            give_back(&mut self.applicants);
+            give_back(&mut self.waiters);
             self.asked.shrink_to_fit();
             self.deciding.take_if(|deciding| deciding.is_empty());
         }
@@ -301,7 +297,8 @@ impl Driver {
     }
 
     fn decided(&mut self, task: tokio::task::Id, decision: Decision) {
-        if let Some((request, _)) = self.asked.remove(&task) {
+        if let Some(place) = self.asked.iter().position(|(_, abort)| abort.id() == task) {
+            let (request, _) = self.asked.swap_remove(place);
             self.tell(Event::Decided { request, decision });
         }
     }
@@ -447,6 +444,13 @@ async fn next_text(stderr: Option<&mut Stderr>) -> Option<weir_process::StderrTe
     match stderr {
         Some(stderr) => stderr.next().await,
         None => std::future::pending().await,
+    }
+}
+
+/// A map that has become empty still has room for a few.
+fn give_back<K, V>(map: &mut BTreeMap<K, V>) {
+    if map.is_empty() {
+        *map = BTreeMap::new();
     }
 }
 
