@@ -6,13 +6,14 @@ use weir_wire::{Content, ContentBlock, Decoder, Message, ToolUseId};
 use crate::core::Core;
 use crate::error::HostError;
 use crate::item::Item;
-use crate::load::walk;
+use crate::labels;
+use crate::load::walk_labelled;
 
 /// Finds what a tool call gave back. Blocks.
 pub(crate) fn tool_output(core: &Core, id: &ConversationId, tool: &ToolUseId) -> Result<String, HostError> {
     let mut decoder = Decoder::new();
     let mut found = None;
-    walk(&*core.options.store, id, 0, |event| {
+    walk_labelled(&*core.options.store, id, &labels::output_of(tool), |event| {
         if let Some(Item::Line(raw)) = Item::of(event)
             && contains(&raw, tool.as_str().as_bytes())
             && let Some(output) = output(&mut decoder, &raw, tool)
@@ -24,7 +25,8 @@ pub(crate) fn tool_output(core: &Core, id: &ConversationId, tool: &ToolUseId) ->
     found.ok_or(HostError::NoSuchTool)
 }
 
-/// Most lines do not name the call, and looking for its name is much cheaper than decoding them.
+/// A log of an older version has no labels: most lines do not name the call, and looking for its name is much cheaper
+/// than decoding them.
 fn contains(line: &[u8], name: &[u8]) -> bool {
     !name.is_empty() && memchr::memmem::find(line, name).is_some()
 }
