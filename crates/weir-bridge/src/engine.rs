@@ -56,8 +56,6 @@ pub enum WantedPictures {
     OfTool {
         /// The call.
         tool: String,
-        /// The result is in the log after this event.
-        after: u64,
     },
     /// Files in the workspace that a text names.
     Named {

@@ -8,12 +8,13 @@ use weir_wire::{Content, ContentBlock, Decoder, Message, ToolUseId};
 use crate::core::Core;
 use crate::error::HostError;
 use crate::item::Item;
-use crate::load::walk;
+use crate::labels;
+use crate::load::walk_labelled;
 use crate::message::Image;
 
 /// Finds the text that a tool call gave back. Blocks.
 pub(crate) fn tool_output(core: &Core, id: &ConversationId, tool: &ToolUseId) -> Result<String, HostError> {
-    find(core, id, tool, 0, text)
+    find(core, id, tool, text)
 }
 
 /// Finds the pictures that a tool call gave back. Blocks.
@@ -21,22 +22,20 @@ pub(crate) fn tool_pictures(
     core: &Core,
     id: &ConversationId,
     tool: &ToolUseId,
-    after: u64,
 ) -> Result<Vec<Image>, HostError> {
-    find(core, id, tool, after, pictures)
+    find(core, id, tool, pictures)
 }
 
-/// Finds the last result of a tool call after an event, and gives what `read` makes of it.
+/// Finds the last result of a tool call, and gives what `read` makes of it.
 fn find<T: Default>(
     core: &Core,
     id: &ConversationId,
     tool: &ToolUseId,
-    after: u64,
     read: impl Fn(&Content<'_>) -> T,
 ) -> Result<T, HostError> {
     let mut decoder = Decoder::new();
     let mut found = None;
-    walk(&*core.options.store, id, after, |event| {
+    walk_labelled(&*core.options.store, id, &labels::output_of(tool), |event| {
         if let Some(Item::Line(raw)) = Item::of(event)
             && contains(&raw, tool.as_str().as_bytes())
             && let Some(output) = output(&mut decoder, &raw, tool, &read)
@@ -48,7 +47,8 @@ fn find<T: Default>(
     found.ok_or(HostError::NoSuchTool)
 }
 
-/// Most lines do not name the call, and looking for its name is much cheaper than decoding them.
+/// A log of an older version has no labels: most lines do not name the call, and looking for its name is much cheaper
+/// than decoding them.
 fn contains(line: &[u8], name: &[u8]) -> bool {
     !name.is_empty() && memchr::memmem::find(line, name).is_some()
 }

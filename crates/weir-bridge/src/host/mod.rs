@@ -161,8 +161,6 @@ impl Engine for HostEngine {
                     if let Some(ready) = ready.take() {
                         let _ = ready.send(());
                     }
-                    // The line of this event is after the one before the last that was seen.
-                    let before = query.cursor.as_ref().map_or(0, |seen| seen.seq.saturating_sub(1));
                     if let Some(seen) = frame.id() {
                         query.cursor = Some(seen.clone());
                     }
@@ -176,7 +174,7 @@ impl Engine for HostEngine {
                     let pictured = listener
                         .take_pictured()
                         .into_iter()
-                        .map(|tool| Report::Pictured(WantedPictures::OfTool { tool, after: before }));
+                        .map(|tool| Report::Pictured(WantedPictures::OfTool { tool }));
                     for report in heard.into_iter().chain(pictured) {
                         if reports.send(report).is_err() {
                             return;
@@ -247,8 +245,8 @@ impl Engine for HostEngine {
         Box::pin(async move {
             let Ok(id) = session_id(session) else { return Vec::new() };
             match wanted {
-                WantedPictures::OfTool { tool, after } => {
-                    let found = self.host.tool_pictures(&id, &ToolUseId::from(tool.as_str()), *after).await;
+                WantedPictures::OfTool { tool } => {
+                    let found = self.host.tool_pictures(&id, &ToolUseId::from(tool.as_str())).await;
                     // Whoever misses one finds it in the session.
                     pictures::of_tool(found.unwrap_or_default())
                 }

@@ -76,20 +76,18 @@ impl Host {
         self.blocking(move |core| output::tool_output(core, &id, &tool)).await
     }
 
-    /// The pictures in what a tool call gave back, of which the view keeps only how many there are. The log is read
-    /// after this event only; 0 reads all of it.
+    /// The pictures in what a tool call gave back, of which the view keeps only how many there are.
     ///
     /// # Errors
-    /// If there is no such session, or no such call after that event.
+    /// If there is no such session, or no such call in it.
     pub async fn tool_pictures(
         &self,
         id: &ConversationId,
         tool: &ToolUseId,
-        after: u64,
     ) -> Result<Vec<Image>, HostError> {
         self.row(id).await?;
         let (id, tool) = (id.clone(), tool.clone());
-        self.blocking(move |core| output::tool_pictures(core, &id, &tool, after)).await
+        self.blocking(move |core| output::tool_pictures(core, &id, &tool)).await
     }
 
     /// Writes a session out, piece by piece.

@@ -46,7 +46,7 @@ pub struct Machine {
     /// When time was last looked at. None while none is to be counted.
     last_seen: Option<i64>,
     finished: bool,
-    /// Tasks whose records may have changed since somebody asked.
+    /// What has changed since somebody asked.
     changed: Changed,
     actions: Vec<Action>,
 }
@@ -78,7 +78,7 @@ impl Machine {
             ended_now: 0,
             last_seen: None,
             finished: false,
-            changed: Changed::Any,
+            changed: Changed::default(),
             actions: Vec::new(),
         }
     }
@@ -88,7 +88,7 @@ impl Machine {
         &self.state
     }
 
-    /// Which tasks have changed since this was asked for the last time.
+    /// What has changed since this was asked for the last time.
     pub fn take_changed(&mut self) -> Changed {
         self.changed.take()
     }

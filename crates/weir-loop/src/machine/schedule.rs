@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Action, Machine};
 use crate::event::LoopEvent;
-use crate::state::{Changed, RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
+use crate::state::{RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
 use crate::tasks::{Readiness, Task, TaskId, readiness};
 
 impl Machine {
@@ -53,29 +53,37 @@ impl Machine {
 
     pub(super) fn tasks_read(&mut self, now: i64, tasks: Vec<Task>) {
         self.list_wanted = false;
-        self.changed = Changed::Any;
         let mut old = VecDeque::from(std::mem::take(&mut self.state.tasks));
         let mut records = Vec::with_capacity(tasks.len());
+        let mut is_other = false;
         // Usually nothing has changed, and each is found at the front, from where it is taken without moving the rest.
         for task in tasks {
             let place = old.iter().position(|record| record.task.id == task.id);
             let known = place.and_then(|place| old.remove(place));
+            let is_new = known.is_none();
+            is_other |= place != Some(0);
             let mut record = known.unwrap_or_else(|| TaskRecord::new(task.clone()));
-            match record.state {
+            let state = match record.state {
                 // A person has checked its box, or taken the check away.
-                TaskState::Pending if task.done => record.state = TaskState::Done,
-                TaskState::Done if !task.done && record.receipt.is_none() => {
-                    record.state = TaskState::Pending;
-                }
-                _ => {}
+                TaskState::Pending if task.done => TaskState::Done,
+                TaskState::Done if !task.done && record.receipt.is_none() => TaskState::Pending,
+                state => state,
+            };
+            if is_new || record.state != state || record.task != task {
+                self.changed.add(&task.id);
+                record.state = state;
+                record.task = task;
             }
-            record.task = task;
             records.push(record);
         }
         // What a person has taken out of the list stays if something was spent on it, or is being done.
         let is_kept = |record: &TaskRecord| !record.attempts.is_empty() || record.step.is_some();
+        let length = records.len() + old.len();
         records.extend(old.into_iter().filter(is_kept));
         self.state.tasks = records;
+        if is_other || self.state.tasks.len() != length {
+            self.changed.add_list();
+        }
         self.schedule(now);
     }
 

@@ -11,7 +11,7 @@ use super::mailbox::Mailbox;
 use super::person::catch_up;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
-use crate::state::{RunEnd, RunState, SessionFile, StateError, StateWriter, Step, load};
+use crate::state::{RunEnd, RunState, SessionFile, StateError, StateWriter, Step, load, stream_atomically};
 use crate::tasks::TaskList;
 use crate::time::unix_ms;
 
@@ -69,7 +69,7 @@ pub enum OpenError {
     #[error("processes of a killed run are still alive and do not end: {0}; end them, then try again")]
     Survivors(String),
     /// The old state cannot be put away.
-    #[error("the state of the last run cannot be moved to {}: {source}", path.display())]
+    #[error("the state of the last run cannot be kept as {}: {source}", path.display())]
     Archive {
         /// Where to.
         path: PathBuf,
@@ -126,6 +126,7 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
             }
             let mut run = RunState::new(uuid::Uuid::new_v4().to_string(), unix_ms(), list.tasks, config);
             run.planner_session = planner_session(folders);
+            StateWriter::new(folders.state()).write(&run)?;
             run
         }
     };
@@ -176,10 +177,12 @@ async fn end_what_is_left(folders: &Folders, notes: &mut Vec<String>) -> Result<
     Ok(())
 }
 
-/// Puts the state of a run that is over where `weir loop replay` and `report` find it.
+/// Puts the state of a run that is over where `weir loop replay` and `report` find it. Its own file stays until another
+/// run takes its place.
 fn archive(folders: &Folders, run: &RunState) -> Result<(), OpenError> {
     let path = folders.runs().join(format!("{}.json", run.run_id));
-    std::fs::rename(folders.run_file(), &path).map_err(|source| OpenError::Archive { path, source })
+    let written = stream_atomically(&path, |file| serde_json::to_writer(file, run).map_err(Into::into));
+    written.map_err(|source| OpenError::Archive { path, source })
 }
 
 fn planner_session(folders: &Folders) -> Option<String> {

@@ -173,7 +173,10 @@ impl Runner {
                         self.tell(&LoopEvent::Warning { text });
                     }
                 }
-                _ = mailbox.tick() => events.extend(self.look_around()),
+                _ = mailbox.tick() => {
+                    self.writer.settle(self.machine.state())?;
+                    events.extend(self.look_around());
+                }
                 _ = hurry.wait_for(|now| *now > heard), if heard != Hurry::Now => {
                     if heard == Hurry::None {
                         events.push_back(Event::Interrupt);

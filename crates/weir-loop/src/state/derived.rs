@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{RunState, Step};
+use super::{RunState, Step, TaskRecord};
 use crate::time::rfc3339;
 
 /// `budget.json`.
@@ -55,6 +55,20 @@ pub fn budget_file(run: &RunState) -> BudgetFile {
         max_tokens: run.limits.tokens,
         wall_time_ms: budget.active_ms,
         max_wall_time_ms: run.limits.wall_time.as_millis(),
+    }
+}
+
+/// What the `claude-session.json` of a task says that has a worktree of its own.
+pub fn worker_file(run: &RunState, task: &TaskRecord) -> SessionFile {
+    let live = match &task.step {
+        Some(Step::Agent { session_id, .. }) => Some(session_id.clone()),
+        _ => None,
+    };
+    let last = || task.attempts.last().and_then(|attempt| attempt.session_id.clone());
+    SessionFile {
+        planner_session_id: None,
+        coder_session_id: live.or_else(last),
+        updated_at: rfc3339(run.updated_at),
     }
 }
 

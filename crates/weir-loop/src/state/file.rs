@@ -1,13 +1,15 @@
-//! Reads `run.json`. One that is damaged or of another version is refused and kept, never guessed at.
+//! Reads `run.json` and its journal. One that is damaged or of another version is refused and kept, never guessed at.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::RunState;
+use super::write::{JOURNAL, MAIN_JOURNAL, WORKERS, below};
+use super::{RunState, journal};
 
 /// The form of state that this version writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why a state cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -70,23 +72,90 @@ pub fn parse(text: &str) -> Result<RunState, Wrong> {
     serde_json::from_str(text).map_err(|error| Wrong::Damaged(error.to_string()))
 }
 
-/// Reads a state, if there is one. A damaged one is moved aside, so that it is not lost and not used.
+/// How often a state is read that somebody writes at the same time.
+const TRIES: usize = 8;
+
+/// So much of the file has the name of its journal, which stands first.
+const NAME: usize = 64;
+
+/// Reads a state, if there is one, with what its journal says. A damaged one is moved aside, so that it is not lost and
+/// not used.
 pub fn load(path: &Path) -> Result<Option<RunState>, StateError> {
     let system = |source| StateError::System { path: path.to_owned(), source };
-    let text = match std::fs::read(path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(system(error)),
-    };
-    match parse(&text) {
-        Ok(state) => Ok(Some(state)),
-        Err(Wrong::OtherVersion(found)) => Err(StateError::OtherVersion { found, path: path.to_owned() }),
-        Err(Wrong::Damaged(message)) => {
-            let kept = free_name(path);
-            std::fs::rename(path, &kept).map_err(system)?;
-            Err(StateError::Damaged { message, kept })
+    let mut wrong = None;
+    for _ in 0..TRIES {
+        let Some(text) = read(path).map_err(system)? else { return Ok(None) };
+        let journals = journals(path).map_err(system)?;
+        // Whoever writes empties the journals after it has put another file in place of this one.
+        let again = read_start(path).map_err(system)?;
+        if !text.starts_with(&again) {
+            continue;
+        }
+        match up_to_date(&text, &journals) {
+            Ok(state) => return Ok(Some(state)),
+            Err(Wrong::OtherVersion(found)) => {
+                return Err(StateError::OtherVersion { found, path: path.to_owned() });
+            }
+            // A line may be missing only because it was written between two files that were read.
+            Err(Wrong::Damaged(message)) => wrong = Some(message),
         }
     }
+    let Some(message) = wrong else {
+        let busy = std::io::Error::other("it changes all the time; try again");
+        return Err(system(busy));
+    };
+    let kept = free_name(path);
+    std::fs::rename(path, &kept).map_err(system)?;
+    let journal = path.with_file_name(MAIN_JOURNAL);
+    if journal.exists() {
+        std::fs::rename(&journal, free_name(&journal)).map_err(system)?;
+    }
+    Err(StateError::Damaged { message, kept })
+}
+
+/// The state that a text and its journals come to.
+fn up_to_date(text: &[u8], journals: &[Vec<u8>]) -> Result<RunState, Wrong> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        journal: String,
+    }
+    let text = String::from_utf8_lossy(text);
+    let mut state = parse(&text)?;
+    if journals.iter().any(|journal| !journal.is_empty()) {
+        let named: Named = serde_json::from_str(&text).map_err(|error| Wrong::Damaged(error.to_string()))?;
+        journal::catch_up(&mut state, &named.journal, journals).map_err(Wrong::Damaged)?;
+    }
+    Ok(state)
+}
+
+fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_start(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::with_capacity(NAME);
+    match std::fs::File::open(path) {
+        Ok(file) => file.take(NAME as u64).read_to_end(&mut start)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    Ok(start)
+}
+
+/// The journals of a state: its own, and those of tasks that have a worktree of their own.
+fn journals(path: &Path) -> std::io::Result<Vec<Vec<u8>>> {
+    if path.file_name().is_none_or(|name| name != "run.json") {
+        // One of a run that is over.
+        return Ok(Vec::new());
+    }
+    let workers = below(&path.with_file_name(WORKERS)).into_iter().map(|folder| folder.join(JOURNAL));
+    let paths = std::iter::once(path.with_file_name(MAIN_JOURNAL)).chain(workers);
+    paths.filter_map(|path| read(&path).transpose()).collect()
 }
 
 /// `run.json.damaged`, or with a number if that is taken.

@@ -1,11 +1,16 @@
 //! The state of a run: plain data that is written down before anything is done.
 //!
-//! `run.json` is the truth. `budget.json` and `claude-session.json` are made from it for whoever reads those.
+//! `run.json` with its journal is the truth; [`load`] reads both. `budget.json`, `claude-session.json` and the files of
+//! tasks that have a worktree of their own are made from it for whoever reads those.
 
+mod atomic;
 mod budget;
 mod derived;
 mod file;
+mod journal;
 mod step;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::collections::BTreeMap;
@@ -13,11 +18,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use atomic::{replace_atomically, stream_atomically, write_atomically};
 pub use budget::{Budget, LimitReached};
-pub use derived::{BudgetFile, SessionFile, budget_file, session_file};
+pub use derived::{BudgetFile, SessionFile, budget_file, session_file, worker_file};
 pub use file::{StateError, VERSION, load, parse};
+pub use journal::Changed;
 pub use step::Step;
-pub use write::{Changed, StateWriter, replace_atomically, write_atomically};
+pub use write::StateWriter;
 
 use crate::agent::ModelUse;
 use crate::config::{Limits, TaskLimits};
@@ -67,6 +74,7 @@ pub struct RunState {
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unreported: bool,
     /// The tasks, in the order of the list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskRecord>,
 }
 

@@ -1,214 +1,238 @@
-//! Writes files so that a reader, or the next start after a kill, finds the old text or the new one, and nothing else.
+//! Writes the state of a run: as a whole now and then, and what has changed since as lines of the journal.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
-use super::{RunState, StateError, TaskRecord, budget_file, session_file};
+use super::atomic::stream_atomically;
+use super::journal::{Changed, encode, without_tasks};
+use super::{RunState, StateError, TaskState, budget_file, session_file, worker_file};
 use crate::instant;
 use crate::tasks::TaskId;
 
-/// Writes a file: a temporary one beside it, fsync, rename, fsync of the folder. Only we may read it.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_atomically(path, bytes, None)
-}
+/// How far `run.json` may be behind the journal.
+const BEHIND: Duration = Duration::from_secs(1);
 
-/// The same; the file has these permissions when it is there.
-pub fn replace_atomically(
-    path: &Path,
-    bytes: &[u8],
-    permissions: Option<std::fs::Permissions>,
-) -> io::Result<()> {
-    instant::begin();
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let temporary = folder.join(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&temporary)?;
-    file.write_all(bytes)?;
-    if let Some(permissions) = permissions {
-        // Before it has its name: nobody would repair them after a kill.
-        file.set_permissions(permissions)?;
-        // Those are files of the workspace, where a temporary one could be taken for the work of a session.
-        instant::reached("a temporary file was written");
-    }
-    file.sync_all()?;
-    drop(file);
-    std::fs::rename(&temporary, path)?;
-    // Without this the rename itself could be lost with the power.
-    #[cfg(unix)]
-    File::open(folder)?.sync_all()?;
-    instant::reached("a file was written");
-    Ok(())
-}
+/// A list so long that writing it takes time is written less often: so many times as long is waited in between.
+const SHARE: u32 = 50;
 
-/// Which tasks of a run may have changed since it was last written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changed {
-    /// Any of them, also their number.
-    Any,
-    /// Those of these names, and no other.
-    Tasks(Vec<TaskId>),
-}
-
-impl Changed {
-    /// Another one has changed.
-    pub fn add(&mut self, task: &TaskId) {
-        if let Self::Tasks(tasks) = self
-            && !tasks.contains(task)
-        {
-            tasks.push(task.clone());
-        }
-    }
-
-    /// What has changed so far. From now on nothing has.
-    #[must_use]
-    pub fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::Tasks(Vec::new()))
-    }
-
-    fn may_be(&self, task: &TaskId) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Tasks(tasks) => tasks.contains(task),
-        }
-    }
-}
-
-/// Writes the state of a run. Tasks that did not change are not encoded again, so that a run of a thousand tasks is
-/// written as quickly as one of ten.
+/// Writes the state of a run. What it writes is on the disk when it says so.
 #[derive(Debug)]
 pub struct StateWriter {
     folder: PathBuf,
-    /// What each task was when it was last written, and its text.
-    tasks: Vec<(TaskRecord, Box<RawValue>)>,
+    /// None until the state was written as a whole.
+    whole: Option<Whole>,
 }
 
-/// The state with the texts of its tasks.
+/// What follows a `run.json`.
+#[derive(Debug)]
+struct Whole {
+    /// Names it.
+    name: String,
+    /// The run without its tasks, as last written.
+    head: RunState,
+    /// How many lines follow it.
+    lines: u64,
+    /// The journals that were begun, by their paths.
+    journals: BTreeMap<PathBuf, File>,
+    written: Instant,
+    took: Duration,
+}
+
+/// `run.json`. Its name stands first, where a reader finds it quickly.
 #[derive(Serialize)]
-struct Encoded<'a> {
+struct Named<'a> {
+    journal: &'a str,
     #[serde(flatten)]
-    head: serde_json::Map<String, serde_json::Value>,
-    tasks: Vec<&'a RawValue>,
+    run: &'a RunState,
 }
 
 impl StateWriter {
     /// Writes into this folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), tasks: Vec::new() }
+        Self { folder: folder.into(), whole: None }
     }
 
-    /// Writes `run.json`, and then the files that are made from it.
+    /// Writes `run.json` as a whole, and then the files that are made from it.
     pub fn write(&mut self, run: &RunState) -> Result<(), StateError> {
-        self.write_changed(run, &Changed::Any)
-    }
-
-    /// The same, if it is known what has changed.
-    pub fn write_changed(&mut self, run: &RunState, changed: &Changed) -> Result<(), StateError> {
-        let text = self.encode(run, changed).map_err(|error| self.system("run.json", error.into()))?;
-        self.file("run.json", &text)?;
-        // Those are for readers only, so it does not matter if a kill comes between.
+        let began = Instant::now();
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let path = self.folder.join("run.json");
+        stream_atomically(&path, |file| {
+            serde_json::to_writer(&mut *file, &Named { journal: &name, run })?;
+            file.write_all(b"\n")
+        })
+        .map_err(|source| StateError::System { path, source })?;
+        // What follows is for readers, or is left over: it does not matter if a kill comes between.
+        let journals = self.whole.take().map(|whole| whole.journals).unwrap_or_default();
+        let journals = self.begin_again(run, journals)?;
         self.json("budget.json", &budget_file(run))?;
-        self.json("claude-session.json", &session_file(run))
+        self.json("claude-session.json", &session_file(run))?;
+        self.workers(run)?;
+        let head = without_tasks(run);
+        self.whole =
+            Some(Whole { name, head, lines: 0, journals, written: Instant::now(), took: began.elapsed() });
+        Ok(())
     }
 
-    fn encode(&mut self, run: &RunState, changed: &Changed) -> Result<Vec<u8>, serde_json::Error> {
-        self.tasks.truncate(run.tasks.len());
-        for (place, task) in run.tasks.iter().enumerate() {
-            match self.tasks.get_mut(place) {
-                Some((written, _)) if !changed.may_be(&task.task.id) || written == task => {}
-                Some(slot) => *slot = (task.clone(), serde_json::value::to_raw_value(task)?),
-                None => self.tasks.push((task.clone(), serde_json::value::to_raw_value(task)?)),
+    /// Writes what has changed since the last time.
+    pub fn write_changed(&mut self, run: &RunState, changed: &Changed) -> Result<(), StateError> {
+        let Some(whole) = self.whole.as_mut().filter(|whole| !whole.is_due()) else { return self.write(run) };
+        let path = match changed.only_task().filter(|_| run.parallel > 1) {
+            Some(task) => worker(&self.folder, task).join(JOURNAL),
+            None => self.folder.join(MAIN_JOURNAL),
+        };
+        whole.append(&path, run, changed).map_err(|source| StateError::System { path, source })
+    }
+
+    /// Writes the state as a whole if `run.json` is behind and it is time.
+    pub fn settle(&mut self, run: &RunState) -> Result<(), StateError> {
+        match &self.whole {
+            Some(whole) if whole.lines > 0 && whole.is_due() => self.write(run),
+            _ => Ok(()),
+        }
+    }
+
+    /// Empties the journals, whose lines are in `run.json` now. Those of nobody are removed.
+    fn begin_again(
+        &self,
+        run: &RunState,
+        mut journals: BTreeMap<PathBuf, File>,
+    ) -> Result<BTreeMap<PathBuf, File>, StateError> {
+        instant::begin();
+        let main = self.folder.join(MAIN_JOURNAL);
+        let is_at_work = |name: &str| {
+            run.parallel > 1
+                && run
+                    .tasks
+                    .iter()
+                    .any(|task| task.state == TaskState::Active && task.task.id.as_str() == name)
+        };
+        for folder in below(&self.folder.join(WORKERS)) {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let path = folder.join(JOURNAL);
+            if !is_at_work(&name) {
+                journals.remove(&path);
+                gone(std::fs::remove_dir_all(&folder))
+                    .map_err(|source| StateError::System { path, source })?;
+            } else if !journals.contains_key(&path) {
+                gone(std::fs::remove_file(&path)).map_err(|source| StateError::System { path, source })?;
             }
         }
-        let empty = RunState { tasks: Vec::new(), ..head_of(run) };
-        let serde_json::Value::Object(mut head) = serde_json::to_value(empty)? else { return Ok(Vec::new()) };
-        head.remove("tasks");
-        let tasks = self.tasks.iter().map(|(_, text)| &**text).collect();
-        let mut text = serde_json::to_vec(&Encoded { head, tasks })?;
-        text.push(b'\n');
-        Ok(text)
+        if !journals.contains_key(&main) {
+            gone(std::fs::remove_file(&main)).map_err(|source| StateError::System { path: main, source })?;
+        }
+        for (path, file) in &journals {
+            file.set_len(0).map_err(|source| StateError::System { path: path.clone(), source })?;
+        }
+        instant::reached("the journals were emptied");
+        Ok(journals)
+    }
+
+    /// What each task that has a worktree of its own has for itself.
+    fn workers(&self, run: &RunState) -> Result<(), StateError> {
+        if run.parallel == 1 {
+            return Ok(());
+        }
+        for task in run.tasks.iter().filter(|task| task.state == TaskState::Active) {
+            let folder = worker(&self.folder, &task.task.id);
+            make(&folder).map_err(|source| StateError::System { path: folder.clone(), source })?;
+            self.json(&format!("{WORKERS}/{}/task.json", task.task.id), task)?;
+            let session = worker_file(run, task);
+            self.json(&format!("{WORKERS}/{}/claude-session.json", task.task.id), &session)?;
+        }
+        Ok(())
     }
 
     fn json(&self, name: &str, value: &impl Serialize) -> Result<(), StateError> {
-        let text = serde_json::to_vec_pretty(value).map_err(|error| self.system(name, error.into()))?;
         let path = self.folder.join(name);
-        // No fsync: it can be made again.
-        let temporary = self.folder.join(format!("{name}.new"));
+        let temporary = path.with_extension("json.new");
         instant::begin();
-        std::fs::write(&temporary, text)
-            .and_then(|()| std::fs::rename(&temporary, path))
-            .map_err(|error| self.system(name, error))
-    }
-
-    fn file(&self, name: &str, text: &[u8]) -> Result<(), StateError> {
-        write_atomically(&self.folder.join(name), text).map_err(|error| self.system(name, error))
-    }
-
-    fn system(&self, name: &str, source: io::Error) -> StateError {
-        StateError::System { path: self.folder.join(name), source }
+        // No fsync: it can be made again.
+        serde_json::to_vec_pretty(value)
+            .map_err(io::Error::from)
+            .and_then(|text| std::fs::write(&temporary, text))
+            .and_then(|()| std::fs::rename(&temporary, &path))
+            .map_err(|source| StateError::System { path, source })
     }
 }
 
-/// A copy of all but the tasks.
-fn head_of(run: &RunState) -> RunState {
-    RunState {
-        version: run.version,
-        run_id: run.run_id.clone(),
-        started_at: run.started_at,
-        updated_at: run.updated_at,
-        active_ms: run.active_ms,
-        status: run.status.clone(),
-        limits: run.limits.clone(),
-        task_limits: run.task_limits.clone(),
-        parallel: run.parallel,
-        wait: run.wait.clone(),
-        baseline: run.baseline.clone(),
-        questions: run.questions.clone(),
-        plan: run.plan.clone(),
-        planner_session: run.planner_session.clone(),
-        halting: run.halting.clone(),
-        is_unreported: run.is_unreported,
-        tasks: Vec::new(),
-    }
-}
+/// The journal of the run, beside `run.json`.
+pub(super) const MAIN_JOURNAL: &str = "run.journal.ndjson";
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Config;
-    use crate::state::{TaskState, load};
-    use crate::tasks::{Source, TaskList};
+/// The folder of those that have a worktree of their own.
+pub(super) const WORKERS: &str = "workers";
 
-    #[test]
-    fn what_is_written_is_read_again_also_after_changes() {
-        let folder = tempfile::tempdir().unwrap();
-        let list = TaskList::parse(Source::Markdown("- [ ] a\n- [ ] b\n- [x] c\n".into())).unwrap();
-        let mut run = RunState::new("r1".into(), 5, list.tasks, &Config::default());
-        let mut writer = StateWriter::new(folder.path());
-        for state in [TaskState::Active, TaskState::Done, TaskState::Failed] {
-            run.tasks[1].state = state;
-            writer.write(&run).unwrap();
-            assert_eq!(load(&folder.path().join("run.json")).unwrap().unwrap(), run);
+/// The journal of one of them.
+pub(super) const JOURNAL: &str = "journal.ndjson";
+
+impl Whole {
+    fn is_due(&self) -> bool {
+        if cfg!(test) {
+            // Every few steps, whatever the clock says, so that tests meet both ways.
+            return self.lines >= 4;
         }
-        run.tasks[2].state = TaskState::Skipped;
-        let mut changed = Changed::Tasks(Vec::new());
-        changed.add(&run.tasks[2].task.id);
-        writer.write_changed(&run, &changed.take()).unwrap();
-        assert_eq!(changed, Changed::Tasks(Vec::new()));
-        assert_eq!(load(&folder.path().join("run.json")).unwrap().unwrap(), run);
-        run.tasks.remove(0);
-        writer.write(&run).unwrap();
-        assert_eq!(load(&folder.path().join("run.json")).unwrap().unwrap(), run);
-        let budget = std::fs::read_to_string(folder.path().join("budget.json")).unwrap();
-        assert!(budget.contains("\"max_iterations\": 50"), "{budget}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file is left");
+        self.written.elapsed() >= BEHIND.max(self.took * SHARE)
+    }
+
+    fn append(&mut self, path: &Path, run: &RunState, changed: &Changed) -> io::Result<()> {
+        let line = encode(&self.name, self.lines + 1, run, changed, &mut self.head)?;
+        instant::begin();
+        if !self.journals.contains_key(path) {
+            let file = begin(path)?;
+            self.journals.insert(path.to_owned(), file);
+        }
+        let Some(file) = self.journals.get_mut(path) else { return Err(io::ErrorKind::NotFound.into()) };
+        file.write_all(&line)?;
+        file.sync_data()?;
+        self.lines += 1;
+        instant::reached("a line of the journal was written");
+        Ok(())
+    }
+}
+
+/// Begins a journal. Only we may read it.
+fn begin(path: &Path) -> io::Result<File> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make(folder)?;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    file.set_len(0)?;
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
+    Ok(file)
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// The folder of a task that has a worktree of its own.
+fn worker(folder: &Path, task: &TaskId) -> PathBuf {
+    folder.join(WORKERS).join(task.as_str())
+}
+
+/// The folders in a folder.
+pub(super) fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect()
+}
+
+/// Whether something is gone, whoever removed it.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{find_conversation, place, signed, unsigned};
-use super::writer::Notice;
+use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::error::StoreError;
@@ -29,8 +29,6 @@ impl From<StoreError> for Failure {
         Self::Refused(error)
     }
 }
-
-type Done<T> = Result<(T, Option<Notice>), Failure>;
 
 pub(super) fn create(connection: &Connection, new: &NewConversation) -> Done<Conversation> {
     let mut facts = new.clone().into_conversation()?;
@@ -194,9 +192,14 @@ fn insert(connection: &Connection, number: i64, seq: u64, event: &NewEvent) -> r
             signed(seq)
         ])?;
     }
+    for label in &event.labels {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO label VALUES (?1, ?2, ?3)")?
+            .execute(params![number, label, place])?;
+    }
     if let Some(text) = event.indexed_text() {
         connection
-            .prepare_cached("INSERT INTO search (rowid, text) VALUES (?1, ?2)")?
+            .prepare_cached("INSERT INTO unindexed (place, text) VALUES (?1, ?2)")?
             .execute(params![place, text])?;
     }
     Ok(())
@@ -273,6 +276,9 @@ pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqli
             "DELETE FROM event WHERE place IN (SELECT place FROM event WHERE place BETWEEN ?1 AND ?2 LIMIT ?3)",
         )?
         .execute(range)?;
+    connection
+        .prepare_cached("DELETE FROM unindexed WHERE place BETWEEN ?1 AND ?2")?
+        .execute(params![place(number, 0), place(number, u64::MAX)])?;
     let texts = connection
         .prepare_cached(
             "DELETE FROM search WHERE rowid IN (SELECT rowid FROM search WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3)",
@@ -280,6 +286,7 @@ pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqli
         .execute(range)?;
     if events == 0 && texts == 0 {
         connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM label WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM checkpoint WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM trash WHERE number = ?1")?.execute([number])?;
     }

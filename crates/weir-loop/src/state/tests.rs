@@ -1,0 +1,173 @@
+//! What is written is read again, whatever was written in between and wherever it was cut off.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::Config;
+use crate::tasks::{Source, TaskList};
+
+fn run(parallel: usize) -> RunState {
+    let list = TaskList::parse(Source::Markdown("- [ ] a\n- [ ] b\n- [x] c\n".into())).unwrap();
+    let config = Config { parallel, ..Config::default() };
+    RunState::new("r1".into(), 5, list.tasks, &config)
+}
+
+/// Changes a run in one of several ways.
+fn change(run: &mut RunState, how: u8, changed: &mut Changed) {
+    run.updated_at += 1;
+    run.active_ms += 7;
+    let place = usize::from(how) % run.tasks.len();
+    let id = run.tasks[place].task.id.clone();
+    match how % 6 {
+        0 => run.tasks[place].state = TaskState::Active,
+        1 => run.tasks[place].step = Some(Step::Preparing),
+        2 => run.tasks[place].base = Some(format!("commit-{how}")),
+        3 => run.halting = Some(RunEnd::Denied { task: id.clone() }),
+        4 => {
+            let task = Task { id: TaskId::new(format!("new-{how}")), ..run.tasks[place].task.clone() };
+            changed.add(&task.id);
+            changed.add_list();
+            if run.task(&task.id).is_none() {
+                run.tasks.insert(place, TaskRecord::new(task));
+            }
+        }
+        _ => {
+            run.tasks.rotate_left(1);
+            if run.tasks.len() > 2 {
+                run.tasks.pop();
+            }
+            changed.add_list();
+        }
+    }
+    if run.task(&id).is_some() {
+        changed.add(&id);
+    }
+}
+
+fn files(folder: &std::path::Path) -> Vec<PathBuf> {
+    let workers =
+        write::below(&folder.join(write::WORKERS)).into_iter().map(|path| path.join(write::JOURNAL));
+    std::iter::once(folder.join(write::MAIN_JOURNAL)).chain(workers).filter(|path| path.exists()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_state_is_read_as_it_was_written(hows in prop::collection::vec(any::<u8>(), 1..20), parallel in 1_usize..3) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let mut run = run(parallel);
+        let mut writer = StateWriter::new(folder.path());
+        writer.write(&run).unwrap();
+        for how in hows {
+            let before = run.clone();
+            let sizes: Vec<_> =
+                files(folder.path()).into_iter().map(|path| (std::fs::metadata(&path).unwrap().len(), path)).collect();
+            let mut changed = Changed::default();
+            change(&mut run, how, &mut changed);
+            writer.write_changed(&run, &changed.take()).unwrap();
+            prop_assert_eq!(load(&path).unwrap().unwrap(), run.clone());
+            // A kill while the last line was written leaves a part of it, and the state before.
+            for file in files(folder.path()) {
+                let text = std::fs::read(&file).unwrap();
+                let begin = sizes.iter().find(|(_, path)| *path == file).map_or(0, |(size, _)| *size);
+                let begin = usize::try_from(begin).unwrap();
+                if text.len() <= begin {
+                    continue;
+                }
+                for cut in [begin, begin + 1, begin + (text.len() - begin) / 2, text.len() - 2] {
+                    std::fs::write(&file, &text[..cut]).unwrap();
+                    prop_assert_eq!(load(&path).unwrap().unwrap(), before.clone());
+                }
+                std::fs::write(&file, &text).unwrap();
+            }
+        }
+        writer.write(&run).unwrap();
+        prop_assert_eq!(load(&path).unwrap().unwrap(), run);
+    }
+}
+
+#[test]
+fn a_step_costs_the_same_however_long_the_list_is() {
+    let cost = |tasks: usize| {
+        let folder = tempfile::tempdir().unwrap();
+        let text: String = (0..tasks).map(|number| format!("- [ ] task {number:06}\n")).collect();
+        let list = TaskList::parse(Source::Markdown(text)).unwrap();
+        let mut run = RunState::new("r1".into(), 5, list.tasks, &Config::default());
+        let mut writer = StateWriter::new(folder.path());
+        writer.write(&run).unwrap();
+        run.tasks[0].state = TaskState::Active;
+        let mut changed = Changed::default();
+        changed.add(&run.tasks[0].task.id);
+        writer.write_changed(&run, &changed).unwrap();
+        std::fs::metadata(folder.path().join(write::MAIN_JOURNAL)).unwrap().len()
+    };
+    assert_eq!(cost(3), cost(3000));
+}
+
+#[test]
+fn the_files_for_readers_are_there_and_nothing_is_left_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = run(1);
+    let mut writer = StateWriter::new(folder.path());
+    writer.write(&run).unwrap();
+    let budget = std::fs::read_to_string(folder.path().join("budget.json")).unwrap();
+    assert!(budget.contains("\"max_iterations\": 50"), "{budget}");
+    let count = || std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(count(), 3, "no temporary file and no journal");
+    run.is_unreported = true;
+    writer.write_changed(&run, &Changed::default()).unwrap();
+    assert_eq!(count(), 4, "the journal");
+    // What another process writes makes the journal one of nobody.
+    let mut other = run.clone();
+    other.is_unreported = false;
+    StateWriter::new(folder.path()).write(&other).unwrap();
+    assert_eq!((count(), load(&folder.path().join("run.json")).unwrap().unwrap()), (3, other));
+}
+
+#[test]
+fn a_task_with_a_worktree_of_its_own_has_a_state_of_its_own_until_it_is_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let worker = folder.path().join("workers/a");
+    let mut run = run(2);
+    let mut writer = StateWriter::new(folder.path());
+    run.tasks[0].state = TaskState::Active;
+    writer.write(&run).unwrap();
+    assert!(worker.join("task.json").is_file() && !folder.path().join("workers/b").exists());
+    run.tasks[0].step =
+        Some(Step::Agent { number: 1, session_id: "s-1".into(), tree: "t".into(), retried: false });
+    let mut changed = Changed::default();
+    changed.add(&run.tasks[0].task.id);
+    writer.write_changed(&run, &changed.take()).unwrap();
+    assert!(std::fs::read_to_string(worker.join("journal.ndjson")).unwrap().contains("s-1"));
+    assert!(!folder.path().join("run.journal.ndjson").exists(), "nobody else's");
+    writer.write(&run).unwrap();
+    assert!(std::fs::read_to_string(worker.join("claude-session.json")).unwrap().contains("\"s-1\""));
+    run.tasks[0].state = TaskState::Done;
+    writer.write(&run).unwrap();
+    assert!(!worker.exists());
+    assert_eq!(load(&folder.path().join("run.json")).unwrap().unwrap(), run);
+}
+
+#[test]
+fn a_journal_that_lacks_a_line_is_damaged_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let mut run = run(1);
+    let mut writer = StateWriter::new(folder.path());
+    writer.write(&run).unwrap();
+    for _ in 0..3 {
+        run.active_ms += 1;
+        writer.write_changed(&run, &Changed::default()).unwrap();
+    }
+    let journal = folder.path().join("run.journal.ndjson");
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    let without_second: Vec<&str> =
+        whole.lines().enumerate().filter(|(place, _)| *place != 1).map(|(_, line)| line).collect();
+    std::fs::write(&journal, without_second.join("\n")).unwrap();
+    let error = load(&path).unwrap_err().to_string();
+    assert!(error.contains("line 2 of the journal is missing"), "{error}");
+    assert!(folder.path().join("run.json.damaged").is_file());
+    assert!(folder.path().join("run.journal.ndjson.damaged").is_file() && !path.exists());
+}
