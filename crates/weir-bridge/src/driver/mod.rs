@@ -3,8 +3,11 @@
 //! It decides nothing.
 
 mod batch;
+mod beside;
 mod conversations;
 mod engine;
+mod pictures;
+mod worker;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
@@ -15,9 +18,13 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 pub use batch::Batch;
+pub use beside::{BesideAnswer, BesideHandle};
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
-use crate::channel::{Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet, UserId};
+use crate::channel::{
+    Attachment, Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet, Operation,
+    OperationError, OutgoingFile, Place, UserId,
+};
 use crate::error::BridgeError;
 use crate::machine::{Action, Bridge, Event, Settings};
 use crate::store::BridgeStore;
@@ -45,6 +52,8 @@ pub struct Driver {
     waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
     notes: mpsc::UnboundedSender<String>,
     quiet: watch::Sender<bool>,
+    beside: beside::Waiting,
+    answers: Option<mpsc::UnboundedSender<BesideAnswer>>,
 }
 
 /// Tells when a bridge has nothing left to do.
@@ -89,12 +98,22 @@ impl Driver {
             waiting: HashMap::new(),
             notes,
             quiet: watch::Sender::new(false),
+            beside: beside::Waiting::default(),
+            answers: None,
         })
     }
 
     /// Tells when there is nothing left to do.
     pub fn idle(&self) -> Idle {
         Idle(self.quiet.subscribe())
+    }
+
+    /// A door for somebody who says and asks something in chats and is no conversation, and the answers to what they
+    /// ask. There is one such somebody.
+    pub fn beside(&mut self) -> (BesideHandle, mpsc::UnboundedReceiver<BesideAnswer>) {
+        let (sender, answers) = mpsc::unbounded_channel();
+        self.answers = Some(sender);
+        (BesideHandle::new(self.tell.clone(), self.beside.clone()), answers)
     }
 
     /// How each channel is doing.
@@ -190,6 +209,7 @@ impl Driver {
                     }
                 }
                 Action::Perform { number, operation } => self.perform(number, operation),
+                Action::Upload { number, place, file, key } => self.upload(number, place, file, key),
                 Action::Command { scope, conversation, command } => {
                     self.conversations.command(scope, conversation, command);
                 }
@@ -200,6 +220,12 @@ impl Driver {
                         let _ = tell.send(Event::CodeChecked { place, sender, role });
                     });
                 }
+                Action::Told { number } => self.beside.told(number),
+                Action::Answered { request, answer, by } => {
+                    if let Some(answers) = &self.answers {
+                        let _ = answers.send(BesideAnswer { request, answer, by });
+                    }
+                }
                 Action::Note(note) => {
                     let _ = self.notes.send(note);
                 }
@@ -208,7 +234,27 @@ impl Driver {
         Ok(())
     }
 
-    fn perform(&self, number: u64, operation: crate::channel::Operation) {
+    /// Sends a file that is kept.
+    fn upload(&self, number: u64, place: Place, file: Attachment, key: String) {
+        let Some(channel) = self.channels.get(&place.channel).cloned() else { return };
+        let (store, tell) = (Arc::clone(&self.store), self.tell.clone());
+        tokio::spawn(async move {
+            let Attachment { name, media_type, blob, .. } = file;
+            let data = tokio::task::spawn_blocking(move || store.blob(&blob)).await;
+            let result = match data {
+                Ok(Ok(Some(data))) => {
+                    let file = OutgoingFile { name, media_type, data };
+                    channel.perform(Operation::Upload { place, file, key }).await
+                }
+                Ok(Ok(None)) => Err(OperationError::Refused("the file is not kept any more".to_owned())),
+                Ok(Err(error)) => Err(OperationError::Passing(error.to_string())),
+                Err(error) => Err(OperationError::Passing(error.to_string())),
+            };
+            let _ = tell.send(Event::Performed { number, result });
+        });
+    }
+
+    fn perform(&self, number: u64, operation: Operation) {
         let Some(channel) = self.channels.get(&operation.place().channel).cloned() else { return };
         let tell = self.tell.clone();
         tokio::spawn(async move {
