@@ -40,6 +40,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
         ["bridge", "--quick"] => bridge::table(workload::Size::Quick),
         ["host"] => host::table(workload::Size::Full),
         ["host", "--quick"] => host::table(workload::Size::Quick),
+        ["host", "delays"] => host::delays(),
         ["live", part @ ..] => live::part(part),
         ["loop"] => loops::table(workload::Size::Full),
         ["loop", "--quick"] => loops::table(workload::Size::Quick),
@@ -53,7 +54,7 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
             )
         }
         _ => bail!(
-            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick] | loop [--quick]"
+            "usage: weir-bench table [--quick] | streams | live [--quick] | bridge [--quick] | host [--quick|delays] | loop [--quick]"
         ),
     }
 }

@@ -96,6 +96,7 @@ impl Channel for MemoryChat {
             buttons: false,
             reactions: false,
             files: false,
+            largest_picture: None,
             posts_once: true,
             edit_interval_ms: 1,
         }

@@ -24,6 +24,12 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     opening::rows(size)
 }
 
+/// Only how late a client of the server gets what the CLI wrote.
+pub(crate) fn delays() -> anyhow::Result<()> {
+    print_line("| what | relay | server | ratio |\n|---|---:|---:|---:|")?;
+    served::delays(1000)
+}
+
 fn me() -> Actor {
     Actor::new("bench")
 }

@@ -20,7 +20,20 @@ const PAUSE_MICROS: u64 = 5000;
 
 pub(super) fn rows(size: Size) -> anyhow::Result<()> {
     let count = if size == Size::Full { 1000 } else { 100 };
-    for (name, kind) in [("pieces", "ticks"), ("whole messages", "messages")] {
+    delays(count)?;
+    let viewers = if size == Size::Full { 500 } else { 50 };
+    let prompt = format!("ticks {count} {PAUSE_MICROS}");
+    let (mut bare, mut ours) = (relayed(&prompt, viewers)?, served(&prompt, 1, viewers, 0)?);
+    compare(&format!("pieces at 200/s, {viewers} clients"), count * viewers, (&mut bare, &mut ours))?;
+    many_sessions(size)?;
+    slow_viewer(size)
+}
+
+/// How late one client gets what the CLI wrote.
+pub(super) fn delays(count: usize) -> anyhow::Result<()> {
+    let streams =
+        [("pieces", "ticks"), ("pieces and whole messages", "mixed"), ("whole messages", "messages")];
+    for (name, kind) in streams {
         let prompt = format!("{kind} {count} {PAUSE_MICROS}");
         // In turns, so that a noisy moment does not hit one of them alone.
         let (mut bare, mut ours) = (Vec::new(), Vec::new());
@@ -31,12 +44,7 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
         let what = format!("{name} at 200/s, to a client of the server");
         compare(&what, 3 * count, (&mut bare, &mut ours))?;
     }
-    let viewers = if size == Size::Full { 500 } else { 50 };
-    let prompt = format!("ticks {count} {PAUSE_MICROS}");
-    let (mut bare, mut ours) = (relayed(&prompt, viewers)?, served(&prompt, 1, viewers, 0)?);
-    compare(&format!("pieces at 200/s, {viewers} clients"), count * viewers, (&mut bare, &mut ours))?;
-    many_sessions(size)?;
-    slow_viewer(size)
+    Ok(())
 }
 
 fn compare(what: &str, sent: usize, (bare, ours): (&mut [u64], &mut [u64])) -> anyhow::Result<()> {

@@ -31,6 +31,39 @@ pub struct ConversationSettings {
     pub append_system_prompt: Option<String>,
     /// Most that it may cost, in dollars.
     pub max_cost_usd: Option<f64>,
+    /// Which pictures of the agent are shown in the chat.
+    #[serde(default)]
+    pub pictures: Pictures,
+}
+
+/// Which pictures of the agent are shown in the chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pictures {
+    /// None.
+    None,
+    /// Those that tools give back.
+    #[default]
+    Tools,
+    /// Also files that were written in the turn and that the answer names.
+    Named,
+}
+
+/// Pictures that an engine is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WantedPictures {
+    /// Those in the result of a tool.
+    OfTool {
+        /// The call.
+        tool: String,
+    },
+    /// Files in the workspace that a text names.
+    Named {
+        /// The text, in Markdown.
+        text: String,
+        /// They were written after this time, in milliseconds since 1970.
+        since: i64,
+    },
 }
 
 /// Something that the engine is to do.
@@ -115,6 +148,10 @@ pub enum Report {
         /// The call.
         id: String,
     },
+    /// There are pictures for the chat. The driver asks the engine for them, and tells [`Report::Pictures`].
+    Pictured(WantedPictures),
+    /// Pictures for the chat, whose bytes are kept.
+    Pictures(Vec<Attachment>),
     /// It takes longer, for this reason.
     Delayed {
         /// The reason, in a sentence.

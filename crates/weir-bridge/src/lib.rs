@@ -9,6 +9,7 @@ pub mod config;
 pub mod driver;
 pub mod engine;
 mod error;
+mod file_names;
 pub mod host;
 pub mod http;
 pub mod machine;

@@ -56,6 +56,8 @@ impl BridgeStore {
             connection.busy_timeout(std::time::Duration::from_secs(10))?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "FULL")?;
+            // In KiB. All records are in memory anyway, and each is read once.
+            connection.pragma_update(None, "cache_size", -512)?;
             let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
             if found == 0 {
                 connection.execute_batch(&format!("BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;"))?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets, Transport, looks_secret};
 use weir_session::{Conversation, Facts, SessionOptions};
+use weir_transcript::FoldOptions;
 
 use crate::exit::UsageError;
 use crate::folders;
@@ -114,6 +115,8 @@ impl SessionSettings {
         options.probe_cache.clone_from(&self.probe_cache);
         // Somebody who stopped it does not want to wait long for its end.
         options.stop.grace = Duration::from_secs(3);
+        // There is one, and it prints what tools gave back: the same as `weir replay` does.
+        options.fold.output_limit = FoldOptions::default().output_limit;
         options
     }
 }

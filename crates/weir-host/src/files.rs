@@ -7,7 +7,8 @@ use weir_transcript::{Change, FileChange, FileChangeKind};
 use crate::book::Book;
 use crate::core::Core;
 use crate::error::HostError;
-use crate::load::walk;
+use crate::labels;
+use crate::load::walk_labelled;
 
 /// What a session did to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +27,11 @@ pub struct FileDiff {
     pub unified: String,
 }
 
-/// Collects the changes from the whole log. Blocks.
+/// Collects the changes over the whole log, of which it reads the lines that tell of any. Blocks.
 pub(crate) fn diff(core: &Core, id: &ConversationId) -> Result<Vec<FileDiff>, HostError> {
     let mut book = Book::new(core.options.keep_entries);
     let mut files: Vec<FileDiff> = Vec::new();
-    walk(&*core.options.store, id, 0, |event| {
+    walk_labelled(&*core.options.store, id, labels::FILES, |event| {
         book.replay_with(event, &mut |_, change| {
             if let Change::FileChanged(change) = change {
                 add(&mut files, change);

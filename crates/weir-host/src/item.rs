@@ -86,7 +86,7 @@ impl Item {
 
     /// The item as an event of the log; none where it is only shown.
     pub(crate) fn to_event(&self, at: i64, search_text: Option<String>) -> Option<NewEvent> {
-        let event = |kind: &str, payload| NewEvent { search_text: None, ..NewEvent::new(at, kind, payload) };
+        let event = |kind: &str, payload| NewEvent::new(at, kind, payload);
         // Values of this crate always can be written as JSON.
         let json = |value: serde_json::Result<Vec<u8>>| value.unwrap_or_default();
         Some(match self {

@@ -28,6 +28,7 @@ mod host;
 mod hub;
 mod info;
 mod item;
+mod labels;
 mod ledger;
 mod load;
 mod message;

@@ -46,6 +46,26 @@ pub(crate) fn walk(
     store: &dyn Store,
     id: &ConversationId,
     after: u64,
+    take: impl FnMut(Event) -> Result<bool, HostError>,
+) -> Result<(), HostError> {
+    walk_with(store, id, after, None, take)
+}
+
+/// The same for the events with a label; see [`ReadQuery::label`].
+pub(crate) fn walk_labelled(
+    store: &dyn Store,
+    id: &ConversationId,
+    label: &str,
+    take: impl FnMut(Event) -> Result<bool, HostError>,
+) -> Result<(), HostError> {
+    walk_with(store, id, 0, Some(label), take)
+}
+
+fn walk_with(
+    store: &dyn Store,
+    id: &ConversationId,
+    after: u64,
+    label: Option<&str>,
     mut take: impl FnMut(Event) -> Result<bool, HostError>,
 ) -> Result<(), HostError> {
     let read = |after| {
@@ -54,6 +74,7 @@ pub(crate) fn walk(
             range: EventRange::After(after),
             max_events: PAGE_EVENTS,
             max_bytes: PAGE_BYTES,
+            label: label.map(str::to_owned),
         })
     };
     let mut next = read(after);

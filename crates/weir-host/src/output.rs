@@ -1,21 +1,44 @@
-//! The whole output of a tool call, from the log.
+//! What a tool call gave back, whole, from the log.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use weir_store::ConversationId;
 use weir_wire::{Content, ContentBlock, Decoder, Message, ToolUseId};
 
 use crate::core::Core;
 use crate::error::HostError;
 use crate::item::Item;
-use crate::load::walk;
+use crate::labels;
+use crate::load::walk_labelled;
+use crate::message::Image;
 
-/// Finds what a tool call gave back. Blocks.
+/// Finds the text that a tool call gave back. Blocks.
 pub(crate) fn tool_output(core: &Core, id: &ConversationId, tool: &ToolUseId) -> Result<String, HostError> {
+    find(core, id, tool, text)
+}
+
+/// Finds the pictures that a tool call gave back. Blocks.
+pub(crate) fn tool_pictures(
+    core: &Core,
+    id: &ConversationId,
+    tool: &ToolUseId,
+) -> Result<Vec<Image>, HostError> {
+    find(core, id, tool, pictures)
+}
+
+/// Finds the last result of a tool call, and gives what `read` makes of it.
+fn find<T: Default>(
+    core: &Core,
+    id: &ConversationId,
+    tool: &ToolUseId,
+    read: impl Fn(&Content<'_>) -> T,
+) -> Result<T, HostError> {
     let mut decoder = Decoder::new();
     let mut found = None;
-    walk(&*core.options.store, id, 0, |event| {
+    walk_labelled(&*core.options.store, id, &labels::output_of(tool), |event| {
         if let Some(Item::Line(raw)) = Item::of(event)
             && contains(&raw, tool.as_str().as_bytes())
-            && let Some(output) = output(&mut decoder, &raw, tool)
+            && let Some(output) = output(&mut decoder, &raw, tool, &read)
         {
             found = Some(output);
         }
@@ -24,17 +47,23 @@ pub(crate) fn tool_output(core: &Core, id: &ConversationId, tool: &ToolUseId) ->
     found.ok_or(HostError::NoSuchTool)
 }
 
-/// Most lines do not name the call, and looking for its name is much cheaper than decoding them.
+/// A log of an older version has no labels: most lines do not name the call, and looking for its name is much cheaper
+/// than decoding them.
 fn contains(line: &[u8], name: &[u8]) -> bool {
     !name.is_empty() && memchr::memmem::find(line, name).is_some()
 }
 
-fn output(decoder: &mut Decoder, raw: &[u8], tool: &ToolUseId) -> Option<String> {
+fn output<T: Default>(
+    decoder: &mut Decoder,
+    raw: &[u8],
+    tool: &ToolUseId,
+    read: impl Fn(&Content<'_>) -> T,
+) -> Option<T> {
     let line = decoder.decode(raw);
     let Some(Message::User(message)) = line.body.message() else { return None };
     message.message.content.blocks().iter().find_map(|block| match block {
         ContentBlock::ToolResult(result) if result.tool_use_id.to_id() == *tool => {
-            Some(result.content.as_ref().map(text).unwrap_or_default())
+            Some(result.content.as_ref().map(&read).unwrap_or_default())
         }
         _ => None,
     })
@@ -51,4 +80,18 @@ fn text(content: &Content<'_>) -> String {
             texts.collect::<Vec<_>>().join("\n")
         }
     }
+}
+
+/// Pictures whose bytes are there. One that is only an address is not fetched.
+fn pictures(content: &Content<'_>) -> Vec<Image> {
+    let Content::Blocks(blocks) = content else { return Vec::new() };
+    let pictures = blocks.iter().filter_map(|block| match block {
+        ContentBlock::Image(block) => {
+            let data = STANDARD.decode(block.media.data.as_ref()?.to_str().as_bytes()).ok()?;
+            let media_type = block.media.media_type.as_ref()?.to_str().into_owned();
+            Some(Image { media_type, data })
+        }
+        _ => None,
+    });
+    pictures.collect()
 }

@@ -13,6 +13,7 @@ use weir_wire::{Body, Line, Message, MessageId};
 
 use crate::error::HostError;
 use crate::item::{Item, Oversize, search_text};
+use crate::labels::Labeller;
 
 /// Previews are dropped while more than this waits to be shown: what they preview comes whole.
 const MOST_WAITING: usize = 64 << 20;
@@ -137,11 +138,18 @@ pub(crate) struct Scribe {
     events: Vec<NewEvent>,
     /// Messages that were written last, the newest first.
     written: Vec<MessageId>,
+    labeller: Labeller,
 }
 
 impl Scribe {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
-        Self { recorder, items: Vec::new(), events: Vec::new(), written: Vec::new() }
+        Self {
+            recorder,
+            items: Vec::new(),
+            events: Vec::new(),
+            written: Vec::new(),
+            labeller: Labeller::default(),
+        }
     }
 
     /// Whether a message waits again, because the process ended before it could take it. When it waits for the first
@@ -154,9 +162,16 @@ impl Scribe {
             .is_some()
     }
 
-    fn push(&mut self, item: Item, search_text: Option<String>) {
+    fn push(&mut self, item: Item) {
         // The time is set when all of them are sent: they came together.
-        self.events.extend(item.to_event(0, search_text));
+        self.events.extend(item.to_event(0, None));
+        self.items.push(item);
+    }
+
+    fn push_line(&mut self, line: &Line<'_>) {
+        let item = Item::Line(Bytes::copy_from_slice(line.raw));
+        let labels = self.labeller.labels(line);
+        self.events.extend(item.to_event(0, search_text(line)).map(|event| NewEvent { labels, ..event }));
         self.items.push(item);
     }
 }
@@ -172,9 +187,9 @@ impl Observer for Scribe {
             }
             Body::Oversize { length } => {
                 let head = String::from_utf8_lossy(line.raw.get(..4096).unwrap_or(line.raw)).into_owned();
-                self.push(Item::Oversize(Oversize { length: *length, head }), None);
+                self.push(Item::Oversize(Oversize { length: *length, head }));
             }
-            _ => self.push(Item::Line(Bytes::copy_from_slice(line.raw)), search_text(line)),
+            _ => self.push_line(line),
         }
     }
 
@@ -187,7 +202,7 @@ impl Observer for Scribe {
                     self.written.truncate(MOST_WRITTEN);
                     self.written.insert(0, message.clone());
                 }
-                self.push(Item::Host(event.clone()), None);
+                self.push(Item::Host(event.clone()));
             }
         }
     }

@@ -101,6 +101,7 @@ impl Replay {
             range: EventRange::After(self.read),
             max_events: 1024,
             max_bytes: 1 << 20,
+            label: None,
         };
         let page = self.store.read(query).await?;
         if page.events.is_empty() {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use weir_store::{CheckpointQuery, ConversationId};
-use weir_transcript::{Change, Entry, EntryId, View};
+use weir_transcript::{Change, Delivery, Entry, EntryBody, EntryId, ToolCall, ToolState, TurnState, View};
+use weir_wire::TurnId;
 
 use crate::checkpoint;
 use crate::core::Core;
@@ -61,24 +62,92 @@ pub(crate) fn from_log(
     }
     let query = CheckpointQuery { mark_at_most: window.start, ..checkpoint::query(id, keep) };
     let mut book = checkpoint::restore(store, query, keep)?;
-    let known = book.view().entries.iter().filter(|entry| window.contains(&entry.id.0));
-    let mut found: BTreeMap<u64, Arc<Entry>> = known.map(|entry| (entry.id.0, Arc::clone(entry))).collect();
+    let mut found = Found::new(window.clone(), book.view());
     walk(store, id, book.newest(), |event| {
-        book.replay_with(event, &mut |view, change| {
-            if let Some(entry) = changed_entry(change)
-                && window.contains(&entry.0)
-                && let Some(entry) = shared(view, entry)
-            {
-                found.insert(entry.id.0, entry);
-            }
-        });
-        // What was dropped from the view does not change any more.
-        Ok(book.first_entry() < window.end)
+        book.replay_with(event, &mut |view, change| found.take(view, change));
+        // What was dropped from the view does not change any more, unless it was open.
+        Ok(book.first_entry() < window.end || found.is_any_open())
     })?;
     let seq = book.newest();
-    let end = found.last_key_value().map_or(1, |(last, _)| last + 1);
+    let entries = found.entries;
+    let end = entries.last_key_value().map_or(1, |(last, _)| last + 1);
     let window = window.start.min(end)..window.end;
-    Ok(page(found.into_values(), &window, seq))
+    Ok(page(entries.into_values(), &window, seq))
+}
+
+/// The entries of a page while the log is folded over them.
+struct Found {
+    window: Range<u64>,
+    entries: BTreeMap<u64, Arc<Entry>>,
+}
+
+impl Found {
+    fn new(window: Range<u64>, view: &View) -> Self {
+        let known = view.entries.iter().filter(|entry| window.contains(&entry.id.0));
+        let entries = known.map(|entry| (entry.id.0, Arc::clone(entry))).collect();
+        Self { window, entries }
+    }
+
+    fn take(&mut self, view: &View, change: &Change<'_>) {
+        if let Change::TurnReplaced(turn) = change
+            && turn.state != TurnState::Running
+        {
+            self.turn_ended(view, turn.id);
+        }
+        let Some(id) = changed_entry(change) else { return };
+        // An entry that the view has dropped is told whole, if at all.
+        let whole = match change {
+            Change::EntryAdded(entry) | Change::EntryReplaced(entry) => Some(Arc::clone(entry)),
+            _ => shared(view, id),
+        };
+        let Some(entry) = whole else { return };
+        if self.window.contains(&id.0) {
+            self.entries.insert(id.0, entry);
+        } else if let EntryBody::Tool(tool) = &entry.body {
+            self.came_back(tool);
+        }
+    }
+
+    /// A call that was dropped while it ran comes back as another entry when it ends. The first one ends with it.
+    fn came_back(&mut self, tool: &ToolCall) {
+        for entry in self.entries.values_mut() {
+            if let EntryBody::Tool(first) = &entry.body
+                && first.id == tool.id
+                && !first.state.is_settled()
+                && tool.state.is_settled()
+            {
+                let input = (first.input.clone(), first.input_text.clone());
+                let mut ended = ToolCall::clone(tool);
+                (ended.input, ended.input_text) = input;
+                *entry = Arc::new(Entry { body: EntryBody::Tool(Box::new(ended)), ..Entry::clone(entry) });
+            }
+        }
+    }
+
+    /// What was dropped of a turn and has not ended with it will not be heard of again.
+    fn turn_ended(&mut self, view: &View, turn: TurnId) {
+        for entry in self.entries.values_mut().filter(|entry| entry.turn == Some(turn)) {
+            if let EntryBody::Tool(tool) = &entry.body
+                && !tool.state.is_settled()
+                && shared(view, entry.id).is_none()
+            {
+                let interrupted = ToolCall { state: ToolState::Interrupted, ..ToolCall::clone(tool) };
+                let body = EntryBody::Tool(Box::new(interrupted));
+                *entry = Arc::new(Entry { body, ..Entry::clone(entry) });
+            }
+        }
+    }
+
+    fn is_any_open(&self) -> bool {
+        self.entries.values().any(|entry| match &entry.body {
+            EntryBody::User(user) => {
+                let is_open = matches!(user.delivery, Delivery::Queued | Delivery::Sent | Delivery::Started);
+                is_open && user.message.is_some()
+            }
+            EntryBody::Tool(tool) => !tool.state.is_settled(),
+            _ => false,
+        })
+    }
 }
 
 /// The entry that a change is about.

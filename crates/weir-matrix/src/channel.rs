@@ -31,6 +31,9 @@ pub struct MatrixOptions {
     pub passphrase: Option<Secret>,
 }
 
+/// Homeservers usually take files of up to 50 MB; one that takes less says so.
+const LARGEST_FILE: u64 = 50 << 20;
+
 /// The channel.
 #[derive(Debug)]
 pub struct MatrixChannel {
@@ -74,6 +77,7 @@ impl Channel for MatrixChannel {
             buttons: false,
             reactions: true,
             files: true,
+            largest_picture: Some(LARGEST_FILE),
             posts_once: true,
             edit_interval_ms: 1_000,
         }

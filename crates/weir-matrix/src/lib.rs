@@ -26,5 +26,6 @@ mod missed;
 mod perform;
 mod read;
 mod timeline;
+mod upgrades;
 
 pub use channel::{MatrixChannel, MatrixOptions};

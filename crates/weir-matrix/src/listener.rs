@@ -19,6 +19,7 @@ use crate::mention::Names;
 use crate::missed::{self, Missed};
 use crate::read::{Setting, read};
 use crate::timeline::{Belief, begins_at};
+use crate::upgrades::Upgrades;
 
 const NOT_DECRYPTED: &str = "I could not decrypt a message of yours. Please send it again.";
 
@@ -50,6 +51,7 @@ pub(crate) struct Listener {
     my_name: Option<String>,
     held: Held,
     invites: Invites,
+    upgrades: Upgrades,
     /// Everything before this has been dealt with. None until the first answer has been.
     place: Option<String>,
     last_order: i64,
@@ -64,6 +66,7 @@ impl Listener {
             my_name,
             held: Held::default(),
             invites: Invites::default(),
+            upgrades: Upgrades::default(),
             place: None,
             last_order: 0,
         }
@@ -76,7 +79,10 @@ impl Listener {
 
     /// Deals with an answer of the homeserver. Where that fails, the next answer begins by catching up.
     pub(crate) async fn heard(&mut self, response: SyncResponse) -> Result<(), Trouble> {
-        match self.place.take() {
+        let place = self.place.take();
+        // Before anything of a new room is delivered.
+        self.upgrades.follow(&self.client, &self.inlet).await?;
+        match place {
             None => self.catch_up().await?,
             Some(place) => {
                 for (room, update) in &response.rooms.joined {

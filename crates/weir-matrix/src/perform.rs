@@ -7,7 +7,7 @@ use matrix_sdk::ruma::events::relation::Annotation;
 use matrix_sdk::ruma::events::room::message::{AddMentions, ReplyWithinThread, RoomMessageEventContent};
 use matrix_sdk::ruma::{OwnedEventId, OwnedTransactionId, RoomId};
 use matrix_sdk::{Client, Room};
-use weir_bridge::channel::{MessageRef, Operation, OperationError, Place};
+use weir_bridge::channel::{MessageRef, Operation, OperationError, OutgoingFile, Place};
 
 use crate::content;
 use crate::failure::{judge, judge_http};
@@ -37,9 +37,7 @@ pub(crate) async fn perform(
             let reaction = ReactionEventContent::new(Annotation::new(event(&message)?, reaction));
             done(room.send(reaction).await.map_err(|error| judge(&error)))
         }
-        Operation::Upload { place, name, text, key } => {
-            upload(&room, thread(&place)?, name, text, &key).await
-        }
+        Operation::Upload { place, file, key } => upload(&room, thread(&place)?, file, &key).await,
     }
 }
 
@@ -88,8 +86,7 @@ async fn send(
 async fn upload(
     room: &Room,
     thread: Option<OwnedEventId>,
-    name: String,
-    text: String,
+    file: OutgoingFile,
     key: &str,
 ) -> Result<Option<MessageRef>, OperationError> {
     let reply = thread.map(|event_id| Reply {
@@ -98,8 +95,9 @@ async fn upload(
         add_mentions: AddMentions::No,
     });
     let config = AttachmentConfig::new().txn_id(transaction(key)).reply(reply);
-    // Browsers show it, and do not run what is in it.
-    let sent = room.send_attachment(name, &mime::TEXT_PLAIN_UTF_8, text.into_bytes(), config).await;
+    let OutgoingFile { name, media_type, data } = file;
+    let kind = media_type.parse().unwrap_or(mime::APPLICATION_OCTET_STREAM);
+    let sent = room.send_attachment(name, &kind, data, config).await;
     match sent {
         Ok(sent) => Ok(Some(sent.event_id.as_str().into())),
         Err(error) => judge(&error).map_or(Ok(None), Err),

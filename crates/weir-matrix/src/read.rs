@@ -7,7 +7,7 @@ use matrix_sdk::ruma::events::room::message::{MessageType, Relation, RoomMessage
 use matrix_sdk::ruma::events::{
     AnySyncMessageLikeEvent, AnySyncTimelineEvent, OriginalSyncMessageLikeEvent, SyncMessageLikeEvent,
 };
-use matrix_sdk::ruma::{OwnedEventId, RoomId, UserId};
+use matrix_sdk::ruma::{EventId, OwnedEventId, RoomId, UserId};
 use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, Place, Sender, ThreadId};
 
 use crate::mention::{Names, without_mention};
@@ -68,8 +68,11 @@ fn message(
     let content = &event.content;
     let (text, wanted) = body(&content.msgtype, setting.sender_name)?;
     let (thread, reply_to, answers) = match &content.relates_to {
-        // The message was read when it came; what it is changed to later is not read.
-        Some(Relation::Replacement(_)) => return None,
+        Some(Relation::Replacement(change)) => {
+            let (text, _) = body(&change.new_content.msgtype, setting.sender_name)?;
+            let (text, _) = without_mention(&text, &setting.names);
+            return Some(changed(event, setting, &change.event_id, text));
+        }
         Some(Relation::Reply(reply)) => {
             let to = &reply.in_reply_to.event_id;
             (None, Some(to.as_str().into()), Some(to.clone()))
@@ -96,6 +99,26 @@ fn message(
         body: IncomingBody::Text { text, attachments: Vec::new(), reply_to },
     };
     Some(Reading { incoming, wanted, answers })
+}
+
+/// The message was read when it came. Whether a change of it is of use is not decided here.
+fn changed(
+    event: &OriginalSyncMessageLikeEvent<RoomMessageEventContent>,
+    setting: &Setting<'_>,
+    message: &EventId,
+    text: String,
+) -> Reading {
+    let incoming = Incoming {
+        key: event.event_id.to_string(),
+        place: place(setting, None),
+        sender: sender(&event.sender, setting),
+        direct: setting.direct,
+        addressed: true,
+        order: setting.order,
+        message: None,
+        body: IncomingBody::Edited { message: message.as_str().into(), text },
+    };
+    Reading { incoming, wanted: Vec::new(), answers: None }
 }
 
 fn reaction(event: &OriginalSyncMessageLikeEvent<ReactionEventContent>, setting: &Setting<'_>) -> Reading {
@@ -263,12 +286,9 @@ mod tests {
     }
 
     #[test]
-    fn programs_edits_and_ourselves_are_not_read() {
+    fn programs_and_ourselves_are_not_read() {
         let notice = json!({"msgtype": "m.notice", "body": "beep"});
         assert!(reading("m.room.message", &notice, true).is_none());
-        let edit = json!({"msgtype": "m.text", "body": "* x", "m.new_content": {"msgtype": "m.text", "body": "x"},
-            "m.relates_to": {"rel_type": "m.replace", "event_id": "$1"}});
-        assert!(reading("m.room.message", &edit, true).is_none());
         let event = json!({"type": "m.room.message", "event_id": "$e", "sender": "@weir:e.org", "origin_server_ts": 1,
             "content": {"msgtype": "m.text", "body": "x"}});
         let event: AnySyncTimelineEvent = serde_json::from_value(event).unwrap();
@@ -281,6 +301,15 @@ mod tests {
             order: 1,
         };
         assert!(read(&event, &setting).is_none());
+    }
+
+    #[test]
+    fn a_change_names_its_message() {
+        let edit = text(
+            &json!({"msgtype": "m.text", "body": "* x", "m.new_content": {"msgtype": "m.text", "body": "x"},
+            "m.relates_to": {"rel_type": "m.replace", "event_id": "$1"}}),
+        );
+        assert_eq!(edit.incoming.body, IncomingBody::Edited { message: "$1".into(), text: "x".into() });
     }
 
     #[test]

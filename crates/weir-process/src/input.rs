@@ -85,6 +85,9 @@ impl Input {
         if self.closing && self.sink.take().is_some() {
             return Poll::Ready(self.log.finish());
         }
+        if let Some(sink) = &mut self.sink {
+            sink.rest();
+        }
         Poll::Ready(Ok(()))
     }
 

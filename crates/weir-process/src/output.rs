@@ -17,7 +17,7 @@ use crate::stream::Source;
 thread_local! {
     /// A framer that nobody uses at the moment, with its buffer. Zeroing a fresh buffer of 256 KiB for each
     /// event would cost more than the event.
-    static SPARE: Cell<Option<(usize, Framer)>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<(usize, Box<Framer>)>> = const { Cell::new(None) };
 }
 
 /// After so many bytes without a pause, other tasks get their turn. Tokio's own budget counts reads, and one read
@@ -34,7 +34,7 @@ pub struct Output {
     source: Source,
     limit: usize,
     /// There while it holds bytes.
-    framer: Option<Framer>,
+    framer: Option<Box<Framer>>,
     /// Whether the last byte that came was not a line feed.
     in_line: bool,
     /// Whether all complete lines were taken since the last chunk.
@@ -124,7 +124,7 @@ impl Output {
     /// The next complete line of what was read. After the end of the stream also what stands after the last line
     /// feed.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
-        let frame = self.framer.as_mut().and_then(Framer::next_frame);
+        let frame = self.framer.as_mut().and_then(|framer| framer.next_frame());
         self.drained = frame.is_none();
         frame
     }
@@ -183,14 +183,14 @@ impl Drop for Output {
     }
 }
 
-fn borrow(limit: usize) -> Framer {
+fn borrow(limit: usize) -> Box<Framer> {
     match SPARE.take() {
         Some((spare_limit, framer)) if spare_limit == limit => framer,
-        Some(_) | None => Framer::with_limit(limit),
+        Some(_) | None => Box::new(Framer::with_limit(limit)),
     }
 }
 
-fn give_back(limit: usize, mut framer: Framer) {
+fn give_back(limit: usize, mut framer: Box<Framer>) {
     // Asking for space makes the framer forget what was taken, and shrink if a huge line had made it grow.
     framer.space();
     SPARE.set(Some((limit, framer)));

@@ -29,7 +29,8 @@ pub enum SecretError {
 /// changed. Cheap to clone.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Secrets {
-    entries: Arc<Vec<Entry>>,
+    /// None where there are none, which is the usual case.
+    entries: Option<Arc<Vec<Entry>>>,
 }
 
 /// One value, ready for the search.
@@ -64,13 +65,13 @@ impl Secrets {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         let name = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
         let forms = forms.into_iter().map(String::into_bytes).collect();
-        Arc::make_mut(&mut self.entries).push(Entry { name, forms });
+        Arc::make_mut(self.entries.get_or_insert_default()).push(Entry { name, forms });
         Ok(())
     }
 
     /// Whether there is nothing to mask.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries().is_empty()
     }
 
     /// The text with every secret replaced.
@@ -91,13 +92,13 @@ impl Secrets {
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
+        self.entries.as_deref().map_or(&[], Vec::as_slice)
     }
 }
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.entries.iter().map(|entry| &entry.name)).finish()
+        f.debug_list().entries(self.entries().iter().map(|entry| &entry.name)).finish()
     }
 }
 

@@ -3,10 +3,10 @@
 //! A small task of its own reads standard error, so a flood of it never blocks the CLI, whoever listens or not.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use tokio::sync::Notify;
+use std::task::{Context, Poll, Waker};
 
 use crate::log::{LogWriter, Masker};
 use crate::secrets::Secrets;
@@ -37,7 +37,6 @@ pub struct StderrText {
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
-    changed: Notify,
     /// Kept here so that what is in the pipe can be read without waiting for the task.
     pipe: Option<platform::ErrorPipe>,
 }
@@ -51,13 +50,15 @@ struct State {
     total: u64,
     ended: bool,
     log: LogWriter,
+    /// The one that listens, while it waits.
+    listener: Option<Waker>,
 }
 
 impl Shared {
     pub(crate) fn new(pipe: Option<platform::ErrorPipe>, secrets: &Secrets, log: LogWriter) -> Arc<Self> {
         let masker = (!secrets.is_empty()).then(|| Box::new(Masker::new(secrets)));
-        let state = State { tail: VecDeque::new(), masker, total: 0, ended: false, log };
-        Arc::new(Self { state: Mutex::new(state), changed: Notify::new(), pipe })
+        let state = State { tail: VecDeque::new(), masker, total: 0, ended: false, log, listener: None };
+        Arc::new(Self { state: Mutex::new(state), pipe })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -67,14 +68,16 @@ impl Shared {
 
     /// Takes bytes that came.
     pub(crate) fn push(&self, bytes: &[u8]) {
-        self.lock().push(bytes);
-        self.changed.notify_one();
+        let mut state = self.lock();
+        state.push(bytes);
+        tell(state);
     }
 
     /// No more will come.
     pub(crate) fn end(&self) {
-        self.lock().end();
-        self.changed.notify_one();
+        let mut state = self.lock();
+        state.end();
+        tell(state);
     }
 
     /// Reads until the end. Runs as a task of its own.
@@ -120,10 +123,8 @@ impl Shared {
         if ended {
             state.end();
         }
-        let changed = ended || state.total != before;
-        drop(state);
-        if changed {
-            self.changed.notify_one();
+        if ended || state.total != before {
+            tell(state);
         }
         ended
     }
@@ -140,26 +141,32 @@ impl Shared {
 
     /// What came after the first `seen` bytes, if a whole line did, or if there is no more to wait for.
     fn text_after(&self, seen: &mut u64, is_last: bool) -> Next {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        let kept_from = state.total - state.tail.len() as u64;
-        let from = kept_from.max(*seen);
-        let skip = usize::try_from(from - kept_from).unwrap_or(usize::MAX);
-        let fresh: &[u8] = state.tail.make_contiguous().get(skip..).unwrap_or_default();
-        let length = match memchr::memrchr(b'\n', fresh) {
-            _ if state.ended || is_last || fresh.len() >= TAIL => fresh.len(),
-            Some(line_feed) => line_feed + 1,
-            None if fresh.len() >= LONGEST_LINE => fresh.len(),
-            None => 0,
-        };
-        let fresh = fresh.get(..length).unwrap_or_default();
-        if fresh.is_empty() {
-            return if state.ended { Next::Ended } else { Next::Nothing };
+        self.lock().text_after(seen, is_last)
+    }
+
+    /// The same, for one that waits.
+    fn poll_text_after(&self, seen: &mut u64, context: &mut Context<'_>) -> Poll<Option<StderrText>> {
+        let mut state = self.lock();
+        match state.text_after(seen, false) {
+            Next::Text(text) => Poll::Ready(Some(text)),
+            Next::Ended => Poll::Ready(None),
+            Next::Nothing => {
+                match &mut state.listener {
+                    Some(listener) => listener.clone_from(context.waker()),
+                    listener => *listener = Some(context.waker().clone()),
+                }
+                Poll::Pending
+            }
         }
-        let text = String::from_utf8_lossy(fresh).into_owned();
-        let skipped = from - *seen;
-        *seen = from + length as u64;
-        Next::Text(StderrText { text, skipped })
+    }
+}
+
+/// Lets the listener look again, once it can.
+fn tell(mut state: MutexGuard<'_, State>) {
+    let listener = state.listener.take();
+    drop(state);
+    if let Some(listener) = listener {
+        listener.wake();
     }
 }
 
@@ -170,6 +177,27 @@ enum Next {
 }
 
 impl State {
+    fn text_after(&mut self, seen: &mut u64, is_last: bool) -> Next {
+        let kept_from = self.total - self.tail.len() as u64;
+        let from = kept_from.max(*seen);
+        let skip = usize::try_from(from - kept_from).unwrap_or(usize::MAX);
+        let fresh: &[u8] = self.tail.make_contiguous().get(skip..).unwrap_or_default();
+        let length = match memchr::memrchr(b'\n', fresh) {
+            _ if self.ended || is_last || fresh.len() >= TAIL => fresh.len(),
+            Some(line_feed) => line_feed + 1,
+            None if fresh.len() >= LONGEST_LINE => fresh.len(),
+            None => 0,
+        };
+        let fresh = fresh.get(..length).unwrap_or_default();
+        if fresh.is_empty() {
+            return if self.ended { Next::Ended } else { Next::Nothing };
+        }
+        let text = String::from_utf8_lossy(fresh).into_owned();
+        let skipped = from - *seen;
+        *seen = from + length as u64;
+        Next::Text(StderrText { text, skipped })
+    }
+
     fn push(&mut self, bytes: &[u8]) {
         // A failure is reported by `Output::take_log_error`, and stops a run that requires the log there.
         let _ = self.log.write(bytes);
@@ -219,13 +247,7 @@ impl Stderr {
 
     /// The next lines, or `None` at the end. Cancel safe.
     pub async fn next(&mut self) -> Option<StderrText> {
-        loop {
-            match self.shared.text_after(&mut self.seen, false) {
-                Next::Text(text) => return Some(text),
-                Next::Ended => return None,
-                Next::Nothing => self.shared.changed.notified().await,
-            }
-        }
+        poll_fn(|context| self.shared.poll_text_after(&mut self.seen, context)).await
     }
 
     /// Everything that was written and not handed out yet, without waiting, also half a line. For when the process

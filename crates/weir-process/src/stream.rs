@@ -58,8 +58,15 @@ pub(crate) enum Sink {
 impl Sink {
     pub(crate) fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {
-            Self::Pipe(pipe) => Pin::new(pipe).poll_write(context, bytes),
+            Self::Pipe(pipe) => pipe.poll_write(context, bytes),
             Self::Memory(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    /// Everything is written for now.
+    pub(crate) fn rest(&mut self) {
+        if let Self::Pipe(pipe) = self {
+            pipe.rest();
         }
     }
 }

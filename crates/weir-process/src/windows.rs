@@ -23,7 +23,17 @@ use crate::stream::{Sink, Source};
 use crate::tree::Signal;
 
 /// The end of standard input that we write to.
-pub(crate) type WritePipe = ChildStdin;
+#[derive(Debug)]
+pub(crate) struct WritePipe(ChildStdin);
+
+impl WritePipe {
+    pub(crate) fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    /// Nothing is left to write for now; there is nothing to give back here.
+    pub(crate) fn rest(&mut self) {}
+}
 
 /// The end of standard output that we read from.
 #[derive(Debug)]
@@ -123,7 +133,7 @@ impl Connected {
         let stderr = child.stderr.take().ok_or_else(missing)?;
         Ok(Streams {
             output: Source::Pipe(ReadPipe(child.stdout.take().ok_or_else(missing)?)),
-            input: Sink::Pipe(child.stdin.take().ok_or_else(missing)?),
+            input: Sink::Pipe(WritePipe(child.stdin.take().ok_or_else(missing)?)),
             stderr: Some(ErrorPipe {
                 reader: tokio::sync::Mutex::new(stderr),
                 chunk: Mutex::new(Chunk::None),

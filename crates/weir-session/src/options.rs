@@ -9,7 +9,7 @@ use weir_transcript::{Fold, FoldOptions};
 use weir_wire::{HookRegistration, InitializeRequest, SessionId};
 
 use crate::handler::Handler;
-use crate::machine::{Limits, MachineSettings};
+use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
 
 /// What a session is started with.
@@ -98,7 +98,8 @@ pub struct SessionOptions {
     pub limits: Limits,
     /// How patient we are with a process that should end.
     pub stop: StopOptions,
-    /// How much of the conversation is kept in memory.
+    /// How much of the conversation is kept in memory: the last 512 entries, and 512 bytes of a tool's output. A
+    /// program that shows more of it raises `output_limit`.
     pub fold: FoldOptions,
     /// The conversation so far, folded from a log of it. The view goes on from there: numbers of entries and turns,
     /// costs, deliveries. What was left open in it ends, because its process is gone; a message that was never
@@ -163,7 +164,7 @@ impl Default for SessionOptions {
             handshake: true,
             limits: Limits::default(),
             stop: StopOptions::default(),
-            fold: FoldOptions { keep_entries: Some(512), ..FoldOptions::default() },
+            fold: session_fold(),
             history: None,
         }
     }
@@ -303,15 +304,22 @@ impl SessionOptions {
             Conversation::Fork(id) => (Some(id.clone()), true),
             _ => (None, false),
         };
-        let initialize = InitializeRequest {
-            hooks: self.hooks.clone(),
-            sdk_mcp_servers: self.mcp_servers.clone(),
-            extra: serde_json::Map::new(),
+        let wants_nothing = self.hooks.is_empty() && self.mcp_servers.is_empty();
+        let greeting = if !self.handshake {
+            Greeting::None
+        } else if wants_nothing {
+            Greeting::Plain
+        } else {
+            Greeting::With(Box::new(InitializeRequest {
+                hooks: self.hooks.clone(),
+                sdk_mcp_servers: self.mcp_servers.clone(),
+                extra: serde_json::Map::new(),
+            }))
         };
         MachineSettings {
             resume,
             fork,
-            initialize: self.handshake.then_some(initialize),
+            greeting,
             keep_process: self.keep_process,
             persistence: self.persistence,
             limits: self.limits.clone(),

@@ -38,12 +38,14 @@ pub struct NewEvent {
     pub payload: Vec<u8>,
     /// What it can be found by.
     pub search_text: Option<String>,
+    /// Names under which it can be read again without the rest of the log: [`crate::ReadQuery::label`].
+    pub labels: Vec<String>,
 }
 
 impl NewEvent {
     /// An event that has no name and cannot be searched for.
     pub fn new(at: i64, kind: impl Into<String>, payload: Vec<u8>) -> Self {
-        Self { at, kind: kind.into(), client_id: None, payload, search_text: None }
+        Self { at, kind: kind.into(), client_id: None, payload, search_text: None, labels: Vec::new() }
     }
 
     /// The text as it goes into the index: bounded, and without the characters that mark a hit.
@@ -78,7 +80,9 @@ impl Append {
     /// About how much memory it takes while it waits.
     pub(crate) fn size(&self) -> usize {
         let size = |event: &NewEvent| {
-            size_of::<NewEvent>() + event.payload.len() + event.search_text.as_ref().map_or(0, String::len)
+            let labels: usize = event.labels.iter().map(String::len).sum();
+            let text = event.search_text.as_ref().map_or(0, String::len);
+            size_of::<NewEvent>() + event.payload.len() + text + labels
         };
         self.events.iter().map(size).sum()
     }

@@ -5,10 +5,11 @@
 //! session. Every reader (terminal, server, loop, bridge) reads the same log.
 //!
 //! [`Store`] is the one trait. [`SqliteStore`] keeps a file, [`MemoryStore`] keeps nothing beyond the process and is
-//! for tests. Each call gives a [`Reply`], which a thread can wait for and a task can await; no call blocks and no
-//! runtime is needed.
+//! for tests. Each call gives a [`Reply`], which a thread can wait for and a task can await; no call waits for the disk
+//! or for another one, and no runtime is needed.
 //!
-//! - **Acknowledged means on the disk.** A reply to a write comes after the transaction is synced.
+//! - **Acknowledged means stored.** A reply to a write comes after its transaction. What it then survives is for
+//!   [`Durability`] to say: a kill always, a loss of power where the store is told to wait for the disk.
 //! - **Live without loss.** [`Store::subscribe`] first, then [`Store::read`] up to the newest event, then
 //!   [`Tail::changed`] and read again. There is no queue between writer and reader that could overflow.
 //! - **Once.** An event with a client id is stored once, however often it is sent.

@@ -30,10 +30,18 @@ struct State {
     revision: u64,
 }
 
+/// An event, and what it is found by.
+#[derive(Debug)]
+struct Kept {
+    event: Event,
+    text: Option<String>,
+    labels: Vec<String>,
+}
+
 #[derive(Debug)]
 struct Log {
     facts: Conversation,
-    events: Vec<(Event, Option<String>)>,
+    events: Vec<Kept>,
     checkpoints: Vec<Checkpoint>,
 }
 
@@ -101,12 +109,12 @@ impl State {
         append.update.apply(&mut facts)?;
         self.check_key(&facts)?;
 
-        let mut fresh: Vec<(Event, Option<String>)> = Vec::new();
+        let mut fresh: Vec<Kept> = Vec::new();
         let mut placed = Vec::new();
         for event in append.events {
             let known = event.client_id.as_ref().and_then(|client_id| {
                 let mut all = log.events.iter().chain(&fresh);
-                all.find(|(earlier, _)| earlier.client_id.as_ref() == Some(client_id)).map(|(e, _)| e.seq)
+                all.find(|kept| kept.event.client_id.as_ref() == Some(client_id)).map(|kept| kept.event.seq)
             });
             if let Some(seq) = known {
                 placed.push(Placed { seq, new: false });
@@ -120,8 +128,9 @@ impl State {
             facts.updated_at = facts.updated_at.max(event.at);
             placed.push(Placed { seq: facts.newest, new: true });
             let text = event.indexed_text();
-            let NewEvent { at, kind, client_id, payload, search_text: _ } = event;
-            fresh.push((Event { seq: facts.newest, at, kind, client_id, payload }, text));
+            let NewEvent { at, kind, client_id, payload, search_text: _, labels } = event;
+            let event = Event { seq: facts.newest, at, kind, client_id, payload };
+            fresh.push(Kept { event, text, labels });
         }
         let newest = facts.newest;
         if no_update && fresh.is_empty() {
@@ -172,7 +181,8 @@ impl State {
 
     fn read(&self, query: &ReadQuery) -> Result<EventPage, StoreError> {
         let log = self.log(&query.conversation)?;
-        let all = log.events.iter().map(|(event, _)| event);
+        let fits = |kept: &&Kept| query.label.as_ref().is_none_or(|label| kept.labels.contains(label));
+        let all = log.events.iter().filter(fits).map(|kept| &kept.event);
         let mut wanted: Box<dyn Iterator<Item = &Event>> = match query.range {
             EventRange::After(seq) => Box::new(all.filter(move |event| event.seq > seq)),
             EventRange::Before(seq) => Box::new(all.rev().filter(move |event| event.seq < seq)),
@@ -198,7 +208,7 @@ impl State {
             .filter(|log| query.conversation.as_ref().is_none_or(|id| *id == log.facts.id));
         let mut hits: Vec<_> = logs
             .flat_map(|log| log.events.iter().map(move |event| (&log.facts, event)))
-            .filter_map(|(facts, (event, text))| Some((facts, event, text.as_ref()?)))
+            .filter_map(|(facts, kept)| Some((facts, &kept.event, kept.text.as_ref()?)))
             .filter(|(_, _, text)| matches(&terms, text))
             .map(|(facts, event, text)| Hit {
                 conversation: facts.id.clone(),
@@ -300,7 +310,7 @@ impl Store for MemoryStore {
         let state = self.lock();
         let found = state
             .log(&conversation)
-            .map(|log| log.events.iter().find(|(event, _)| event.seq == seq).map(|(event, _)| event.clone()));
+            .map(|log| log.events.iter().find(|kept| kept.event.seq == seq).map(|kept| kept.event.clone()));
         Reply::ready(found)
     }
 

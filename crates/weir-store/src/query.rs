@@ -91,6 +91,9 @@ pub struct ReadQuery {
     pub max_events: usize,
     /// At most so many bytes of payload, but one event at least.
     pub max_bytes: usize,
+    /// Only events with this label, and those from before there were any: a file of an older version has events of
+    /// which nobody can say.
+    pub label: Option<String>,
 }
 
 impl ReadQuery {
@@ -110,7 +113,7 @@ impl ReadQuery {
     }
 
     fn of(conversation: ConversationId, range: EventRange) -> Self {
-        Self { conversation, range, max_events: 500, max_bytes: 1 << 20 }
+        Self { conversation, range, max_events: 500, max_bytes: 1 << 20, label: None }
     }
 }
 

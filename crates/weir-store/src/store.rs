@@ -12,8 +12,9 @@ use crate::tail::Tail;
 
 /// A log of conversations.
 ///
-/// No call blocks. A [`Reply`] can be waited for by a thread and awaited by a task; a write that was sent is done
-/// even if its reply is dropped. Writes are done in the order in which they were sent.
+/// No call waits for the disk or for another one; a small write may be done before the call returns. A [`Reply`] can be
+/// waited for by a thread and awaited by a task; a write that was sent is done even if its reply is dropped. Writes are
+/// done in the order in which they were sent.
 pub trait Store: Debug + Send + Sync {
     /// Names this log. Numbers of events mean nothing in another one.
     fn epoch(&self) -> &str;
@@ -33,7 +34,8 @@ pub trait Store: Debug + Send + Sync {
     /// Lists conversations.
     fn list(&self, query: ListQuery) -> Reply<ConversationPage>;
 
-    /// Appends to the log of a conversation. When the reply comes, the events are on the disk.
+    /// Appends to the log of a conversation. When the reply comes, they are stored: see
+    /// [`crate::Durability`].
     fn append(&self, append: Append) -> Reply<Appended>;
 
     /// Reads a part of a log.

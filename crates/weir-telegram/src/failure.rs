@@ -1,65 +1,114 @@
 //! What a refusal of Telegram means for the bridge.
 
+use serde::Deserialize as _;
+use teloxide_core::types::MessageId;
+use teloxide_core::{ApiError, RequestError};
 use weir_bridge::channel::OperationError;
 
-use crate::api::ApiError;
+/// What became of an operation that failed; `None` if it is as if it had been done. `why` is the failure in words.
+pub(crate) fn judge(error: &RequestError, why: String) -> Option<OperationError> {
+    match error {
+        RequestError::RetryAfter(time) => {
+            let seconds = i64::from(time.seconds()).clamp(1, 86_400);
+            Some(OperationError::RateLimited { retry_after_ms: seconds * 1_000 })
+        }
+        RequestError::MigrateToChatId(_) => Some(OperationError::Refused(why)),
+        RequestError::Network(_) | RequestError::InvalidJson { .. } | RequestError::Io(_) => {
+            Some(OperationError::Passing(why))
+        }
+        RequestError::Api(error) => match error {
+            ApiError::MessageNotModified => None,
+            ApiError::MessageToEditNotFound
+            | ApiError::MessageCantBeEdited
+            | ApiError::MessageIdInvalid
+            | ApiError::MessageToDeleteNotFound
+            | ApiError::MessageCantBeDeleted => Some(OperationError::Gone(why)),
+            ApiError::Unknown(description) => unknown(description, why),
+            _ => Some(OperationError::Refused(why)),
+        },
+    }
+}
 
-/// What became of an operation that failed; `None` if it is as if it had been done.
-pub(crate) fn judge(error: &ApiError) -> Option<OperationError> {
-    let ApiError::Refused { code, description, retry_after } = error else {
-        return Some(OperationError::Passing(error.to_string()));
-    };
+/// A refusal in words that the library does not know. They begin with the name of the HTTP status.
+fn unknown(description: &str, why: String) -> Option<OperationError> {
     let says = |words: &[&str]| words.iter().any(|word| description.contains(word));
-    Some(match code {
-        429 => {
-            OperationError::RateLimited { retry_after_ms: retry_after.unwrap_or(5).clamp(1, 86_400) * 1_000 }
-        }
-        400 if says(&["message is not modified"]) => return None,
-        400 if says(&[
-            "message to edit not found",
-            "message can't be edited",
-            "MESSAGE_ID_INVALID",
-            "message to delete not found",
-            "message can't be deleted",
-        ]) =>
-        {
-            OperationError::Gone(error.to_string())
-        }
-        400..=499 => OperationError::Refused(error.to_string()),
-        _ => OperationError::Passing(error.to_string()),
+    if says(&["message is not modified"]) {
+        return None;
+    }
+    if says(&["message to edit not found", "message can't be edited", "message can't be deleted"]) {
+        return Some(OperationError::Gone(why));
+    }
+    let is_final = ["Bad Request", "Unauthorized", "Forbidden", "Not Found", "Conflict"];
+    Some(if is_final.iter().any(|status| description.starts_with(status)) {
+        OperationError::Refused(why)
+    } else if description.starts_with("Too Many Requests") {
+        OperationError::RateLimited { retry_after_ms: 5_000 }
+    } else {
+        OperationError::Passing(why)
     })
+}
+
+/// Whether the picture, and not the chat, is the reason: then it may go as a document.
+pub(crate) fn is_about_the_picture(error: &RequestError) -> bool {
+    match error {
+        RequestError::Api(ApiError::ImageProcessFailed) => true,
+        RequestError::Api(ApiError::Unknown(description)) => description.contains("PHOTO_"),
+        _ => false,
+    }
+}
+
+/// The answer of a call that was done, in a shape that the library does not know: a message of a newer kind. To do it
+/// again would write it twice.
+pub(crate) fn done_all_the_same(error: &RequestError) -> Option<Option<MessageId>> {
+    let RequestError::InvalidJson { raw, .. } = error else { return None };
+    let answer: serde_json::Value = serde_json::from_str(raw).ok()?;
+    let is_done = answer.get("ok").and_then(serde_json::Value::as_bool)?;
+    is_done.then(|| answer.get("result").and_then(|result| MessageId::deserialize(result).ok()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::judge;
-    use crate::api::ApiError;
+    use std::sync::Arc;
+
+    use teloxide_core::types::{MessageId, Seconds};
+    use teloxide_core::{ApiError, RequestError};
     use weir_bridge::channel::OperationError;
 
-    fn refused(code: i64, description: &str, retry_after: Option<i64>) -> Option<OperationError> {
-        judge(&ApiError::Refused { code, description: description.into(), retry_after })
+    use super::{done_all_the_same, judge};
+
+    /// The error that the library makes of a description.
+    fn refused(description: &str) -> Option<OperationError> {
+        let error: ApiError = serde_json::from_value(description.into()).unwrap();
+        judge(&RequestError::Api(error), description.to_owned())
     }
 
     #[test]
     fn refusals_are_told_apart() {
         let same = "Bad Request: message is not modified: specified new message content and reply markup are exactly the same";
-        assert_eq!(refused(400, same, None), None);
-        assert!(matches!(
-            refused(400, "Bad Request: message to edit not found", None),
-            Some(OperationError::Gone(_))
-        ));
-        assert!(matches!(
-            refused(400, "Bad Request: can't parse entities", None),
-            Some(OperationError::Refused(_))
-        ));
-        assert!(matches!(
-            refused(403, "Forbidden: bot was blocked by the user", None),
-            Some(OperationError::Refused(_))
-        ));
+        assert_eq!(refused(same), None);
+        assert!(matches!(refused("Bad Request: message to edit not found"), Some(OperationError::Gone(_))));
+        for words in
+            ["Bad Request: can't parse entities", "Forbidden: bot was blocked by the user", "Forbidden: news"]
+        {
+            assert!(matches!(refused(words), Some(OperationError::Refused(_))), "{words}");
+        }
+        assert!(matches!(refused("Bad Gateway"), Some(OperationError::Passing(_))));
         assert_eq!(
-            refused(429, "Too Many Requests: retry after 3", Some(3)),
+            judge(&RequestError::RetryAfter(Seconds::from_seconds(3)), String::new()),
             Some(OperationError::RateLimited { retry_after_ms: 3_000 })
         );
-        assert!(matches!(refused(502, "Bad Gateway", None), Some(OperationError::Passing(_))));
+    }
+
+    #[test]
+    fn what_was_done_is_not_done_again() {
+        let answered = |raw: &str| {
+            let source = Arc::new(serde_json::from_str::<bool>("{}").unwrap_err());
+            done_all_the_same(&RequestError::InvalidJson { source, raw: raw.into() })
+        };
+        let newer = r#"{"ok":true,"result":{"message_id":7,"chat":{"type":"hall"}}}"#;
+        assert_eq!(answered(newer), Some(Some(MessageId(7))));
+        assert_eq!(answered(r#"{"ok":true,"result":"yes"}"#), Some(None));
+        assert_eq!(answered(r#"{"ok":false}"#), None);
+        assert_eq!(answered("<html>"), None);
     }
 }

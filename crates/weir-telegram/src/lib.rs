@@ -1,12 +1,13 @@
 //! The bridge's channel to Telegram: long polling, HTML, edits, inline buttons, photos, documents, topics.
 //!
-//! [`TelegramChannel`] is the channel. [`api`] calls the Bot API and knows nothing of the bridge; the types of what
-//! comes back hold the few fields that are used.
+//! [`TelegramChannel`] is the channel. The Bot API is spoken by `teloxide-core`; here is what the bridge makes of it.
 
-pub mod api;
+mod bot;
 mod channel;
 mod failure;
+mod perform;
 mod poll;
 mod read;
+mod updates;
 
 pub use channel::{TelegramChannel, TelegramOptions};

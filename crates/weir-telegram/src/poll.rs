@@ -3,111 +3,139 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::Value;
+use teloxide_core::net::Download as _;
+use teloxide_core::requests::Requester as _;
+use teloxide_core::types::{UpdateKind, User};
+use teloxide_core::{ApiError, RequestError};
 use weir_bridge::BridgeError;
 use weir_bridge::channel::{Incoming, IncomingBody, IncomingFile, Inlet};
 
-use crate::api::{Api, ApiError, File, POLL, Update, User};
+use crate::bot::{POLL, TelegramBot};
 use crate::channel::TelegramChannel;
 use crate::read::{Wanted, read};
+use crate::updates;
 
 /// The Bot API gives no larger files.
-const LARGEST_FILE: i64 = 20 << 20;
+const LARGEST_FILE: u32 = 20 << 20;
 /// Longest wait between two tries.
 const LONGEST_WAIT: u64 = 60;
 
 /// Delivers updates until it is dropped. It ends only where the token is wrong.
 pub(crate) async fn poll(channel: Arc<TelegramChannel>, inlet: Inlet) -> Result<(), BridgeError> {
-    let api = channel.api().clone();
-    let mut failures = 0_u32;
+    let mut poller = Poller { bot: channel.bot().clone(), inlet, failures: 0, offset: 0 };
     let me = loop {
         match channel.me().await {
-            Ok(me) => {
-                inlet.connected(true);
-                break me;
-            }
-            Err(error) => wait(&inlet, &mut failures, &error).await?,
+            Ok(me) => break me,
+            Err(error) => poller.wait(&error).await?,
         }
     };
-    let mut offset = 0_i64;
+    poller.inlet.connected(true);
     loop {
-        let body = json!({
-            "offset": offset,
-            "timeout": POLL.as_secs(),
-            "allowed_updates": ["message", "callback_query"],
-        });
-        match api.call::<Vec<Update>>("getUpdates", &body).await {
+        match updates::ask(poller.bot.api(), poller.offset, POLL.as_secs()).await {
             Ok(updates) => {
-                failures = 0;
-                inlet.connected(true);
+                poller.failures = 0;
+                poller.inlet.connected(true);
                 for update in updates {
-                    if !take(&api, &inlet, &update, &me).await {
+                    if !poller.take(&update, &me).await {
                         return Ok(());
                     }
                     // Asking for the next one tells Telegram that this one need not come again.
-                    offset = offset.max(update.update_id + 1);
+                    poller.offset =
+                        poller.offset.max(updates::number(&update).map_or(0, |number| number + 1));
                 }
             }
-            Err(error) => wait(&inlet, &mut failures, &error).await?,
+            Err(error) => poller.wait(&error).await?,
         }
     }
 }
 
-async fn wait(inlet: &Inlet, failures: &mut u32, error: &ApiError) -> Result<(), BridgeError> {
-    inlet.connected(false);
-    let seconds = match error {
-        ApiError::Refused { code: 401 | 404, .. } => {
-            return Err(BridgeError::Channel {
-                channel: inlet.channel().to_string(),
-                reason: format!("{error}; the token is wrong, ask @BotFather for the right one"),
-            });
-        }
-        ApiError::Refused { retry_after: Some(seconds), .. } => u64::try_from(*seconds).unwrap_or(1),
-        _ => 1_u64 << (*failures).min(6),
-    };
-    *failures = failures.saturating_add(1);
-    inlet.note(if matches!(error, ApiError::Refused { code: 409, .. }) {
-        format!(
-            "{error}; another program polls with the same token, or this one did a moment ago: trying again"
-        )
-    } else {
-        format!("{error}; trying again")
-    });
-    tokio::time::sleep(Duration::from_secs(seconds.clamp(1, LONGEST_WAIT))).await;
-    Ok(())
+struct Poller {
+    bot: TelegramBot,
+    inlet: Inlet,
+    failures: u32,
+    offset: i64,
 }
 
-/// Delivers an update. `false` if the bridge takes nothing any more.
-async fn take(api: &Api, inlet: &Inlet, update: &Update, me: &User) -> bool {
-    let Some((mut incoming, wanted)) = read(update, inlet.channel(), me) else { return true };
-    let mut files = Vec::new();
-    for wanted in wanted {
-        match fetch(api, &wanted).await {
-            Ok(data) => files.push(IncomingFile { name: wanted.name, media_type: wanted.media_type, data }),
-            Err(reason) => say(&mut incoming, &format!("[{} could not be read: {reason}]", wanted.name)),
+impl Poller {
+    async fn wait(&mut self, error: &RequestError) -> Result<(), BridgeError> {
+        self.inlet.connected(false);
+        let why = self.bot.explain(error);
+        let seconds = match error {
+            RequestError::Api(ApiError::InvalidToken) => {
+                return Err(BridgeError::Channel {
+                    channel: self.inlet.channel().to_string(),
+                    reason: format!("{why}; the token is wrong, ask @BotFather for the right one"),
+                });
+            }
+            RequestError::RetryAfter(time) => u64::from(time.seconds()),
+            _ => 1_u64 << self.failures.min(6),
+        };
+        self.failures = self.failures.saturating_add(1);
+        self.inlet.note(if matches!(error, RequestError::Api(ApiError::TerminatedByOtherGetUpdates)) {
+            format!(
+                "{why}; another program polls with the same token, or this one did a moment ago: trying again"
+            )
+        } else {
+            format!("{why}; trying again")
+        });
+        tokio::time::sleep(Duration::from_secs(seconds.clamp(1, LONGEST_WAIT))).await;
+        Ok(())
+    }
+
+    /// Delivers an update. `false` if the bridge takes nothing any more.
+    async fn take(&self, update: &Value, me: &User) -> bool {
+        let Some(update) = updates::understand(update) else {
+            let number = updates::number(update).unwrap_or_default();
+            self.inlet.note(format!("update {number} is of an unknown kind, so it is not read"));
+            return true;
+        };
+        let Some((mut incoming, wanted)) = read(&update, self.inlet.channel(), me) else { return true };
+        let mut files = Vec::new();
+        // Nobody else can make us fetch something.
+        if !wanted.is_empty() && self.inlet.knows(&incoming.sender.id).await {
+            files = self.files(&mut incoming, wanted).await;
         }
+        let kept = self.inlet.deliver(incoming, files).await.is_ok();
+        if let UpdateKind::CallbackQuery(query) = &update.kind
+            && kept
+        {
+            // Ends the waiting sign of the button. It is only a courtesy.
+            let answered = self.bot.api().answer_callback_query(query.id.clone()).await;
+            drop(answered);
+        }
+        kept
     }
-    let kept = inlet.deliver(incoming, files).await.is_ok();
-    if let Some(query) = update.callback_query.as_ref().filter(|_| kept) {
-        // Ends the waiting sign of the button. It is only a courtesy.
-        let answered = api.call::<bool>("answerCallbackQuery", &json!({"callback_query_id": query.id})).await;
-        drop(answered);
+
+    /// Fetches files. What cannot be read is said in the message.
+    async fn files(&self, incoming: &mut Incoming, wanted: Vec<Wanted>) -> Vec<IncomingFile> {
+        let mut files = Vec::new();
+        for wanted in wanted {
+            match self.fetch(&wanted).await {
+                Ok(data) => {
+                    files.push(IncomingFile { name: wanted.name, media_type: wanted.media_type, data });
+                }
+                Err(reason) => say(incoming, &format!("[{} could not be read: {reason}]", wanted.name)),
+            }
+        }
+        files
     }
-    kept
+
+    async fn fetch(&self, wanted: &Wanted) -> Result<Vec<u8>, String> {
+        if wanted.size.is_some_and(|size| size > LARGEST_FILE) {
+            return Err("Telegram gives bots no files of more than 20 MB".to_owned());
+        }
+        let api = self.bot.api();
+        let file = api.get_file(wanted.file.clone()).await.map_err(|error| self.bot.explain(&error))?;
+        let mut data = Vec::new();
+        let fetched = api.download_file(&file.path, &mut data).await;
+        fetched.map_err(|error| self.bot.explain(&error.into()))?;
+        Ok(data)
+    }
 }
 
 fn say(incoming: &mut Incoming, words: &str) {
     if let IncomingBody::Text { text, .. } = &mut incoming.body {
         *text = if text.is_empty() { words.to_owned() } else { format!("{text}\n\n{words}") };
     }
-}
-
-async fn fetch(api: &Api, wanted: &Wanted) -> Result<Vec<u8>, String> {
-    if wanted.size > LARGEST_FILE {
-        return Err("Telegram gives bots no files of more than 20 MB".to_owned());
-    }
-    let file: File =
-        api.call("getFile", &json!({"file_id": wanted.file_id})).await.map_err(|error| error.to_string())?;
-    let path = file.file_path.ok_or("Telegram did not say where it is")?;
-    api.download(&path).await.map_err(|error| error.to_string())
 }

@@ -1,84 +1,125 @@
 //! Updates of Telegram as what came in.
 
+use teloxide_core::types::{
+    CallbackQuery, Chat, FileId, FileMeta, Message, ThreadId, Update, UpdateKind, User,
+};
 use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, Place, Sender};
-
-use crate::api::{CallbackQuery, Message, Update, User};
 
 /// A file to be downloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    pub(crate) file_id: String,
+    pub(crate) file: FileId,
     pub(crate) name: String,
     pub(crate) media_type: String,
-    pub(crate) size: i64,
+    /// How many bytes, where Telegram says so.
+    pub(crate) size: Option<u32>,
 }
 
 /// What an update means; none if it means nothing to us.
 pub(crate) fn read(update: &Update, channel: &ChannelName, me: &User) -> Option<(Incoming, Vec<Wanted>)> {
-    if let Some(query) = &update.callback_query {
-        return button(update.update_id, query, channel).map(|incoming| (incoming, Vec::new()));
+    let key = update.id.0.to_string();
+    match &update.kind {
+        UpdateKind::Message(message) => message_read(key, message, channel, me),
+        UpdateKind::EditedMessage(message) => edited(key, message, channel, me).map(without_files),
+        UpdateKind::CallbackQuery(query) => button(key, query, channel).map(without_files),
+        _ => None,
     }
-    let message = update.message.as_ref()?;
+}
+
+fn without_files(incoming: Incoming) -> (Incoming, Vec<Wanted>) {
+    (incoming, Vec::new())
+}
+
+fn message_read(
+    key: String,
+    message: &Message,
+    channel: &ChannelName,
+    me: &User,
+) -> Option<(Incoming, Vec<Wanted>)> {
     let from = message.from.as_ref()?;
-    let text = message.text.as_deref().or(message.caption.as_deref()).unwrap_or_default();
-    let replies_to_us = message
-        .reply_to_message
-        .as_ref()
-        .is_some_and(|other| other.from.as_ref().is_some_and(|other| other.id == me.id));
-    let mention = me.username.as_ref().map(|name| format!("@{name}"));
-    let (text, mentions_us) = without_mention(text, mention.as_deref());
-    let direct = message.chat.r#type == "private";
+    let text = message.text().or_else(|| message.caption()).unwrap_or_default();
+    let replied = message.reply_to_message();
+    let replies_to_us =
+        replied.is_some_and(|other| other.from.as_ref().is_some_and(|other| other.id == me.id));
+    let (text, mentions_us) = without_mention(text, me.mention().as_deref());
     let is_command =
         text.starts_with('/') && text.split_whitespace().next().is_some_and(|word| !word.contains('@'));
+    let direct = message.chat.is_private();
+    let body = match message.migrate_from_chat_id() {
+        Some(from) => IncomingBody::Moved { from: from.0.to_string().into() },
+        None => IncomingBody::Text {
+            text,
+            attachments: Vec::new(),
+            reply_to: replied.map(|other| other.id.0.to_string().into()),
+        },
+    };
     let incoming = Incoming {
-        key: update.update_id.to_string(),
-        place: place(message, channel),
+        key,
+        place: place(&message.chat, topic(message), channel),
         sender: sender(from, me),
         direct,
         addressed: direct || replies_to_us || mentions_us || is_command,
-        order: message.message_id,
-        message: Some(message.message_id.to_string().into()),
-        body: IncomingBody::Text {
-            text,
-            attachments: Vec::new(),
-            reply_to: message.reply_to_message.as_ref().map(|other| other.message_id.to_string().into()),
-        },
+        order: i64::from(message.id.0),
+        message: Some(message.id.0.to_string().into()),
+        body,
     };
     Some((incoming, wanted(message)))
 }
 
-fn place(message: &Message, channel: &ChannelName) -> Place {
-    let topic = message.message_thread_id.filter(|_| message.is_topic_message);
+fn edited(key: String, message: &Message, channel: &ChannelName, me: &User) -> Option<Incoming> {
+    let from = message.from.as_ref()?;
+    let text = message.text().or_else(|| message.caption())?;
+    let (text, _) = without_mention(text, me.mention().as_deref());
+    Some(Incoming {
+        key,
+        place: place(&message.chat, topic(message), channel),
+        sender: sender(from, me),
+        direct: message.chat.is_private(),
+        addressed: true,
+        order: i64::from(message.id.0),
+        message: None,
+        body: IncomingBody::Edited { message: message.id.0.to_string().into(), text },
+    })
+}
+
+fn button(key: String, query: &CallbackQuery, channel: &ChannelName) -> Option<Incoming> {
+    let message = query.message.as_ref()?;
+    let topic = message.regular_message().and_then(topic);
+    Some(Incoming {
+        key,
+        place: place(message.chat(), topic, channel),
+        sender: Sender {
+            id: query.from.id.0.to_string().into(),
+            name: name(&query.from),
+            is_bot: query.from.is_bot,
+        },
+        direct: message.chat().is_private(),
+        addressed: true,
+        order: i64::from(message.id().0),
+        message: None,
+        body: IncomingBody::Button { to: message.id().0.to_string().into(), data: query.data.clone()? },
+    })
+}
+
+/// The topic that a message stands in. A chain of replies is none.
+fn topic(message: &Message) -> Option<ThreadId> {
+    message.thread_id.filter(|_| message.is_topic_message)
+}
+
+fn place(chat: &Chat, topic: Option<ThreadId>, channel: &ChannelName) -> Place {
     Place {
         channel: channel.clone(),
-        chat: message.chat.id.to_string().into(),
-        thread: topic.map(|topic| topic.to_string().into()),
+        chat: chat.id.0.to_string().into(),
+        thread: topic.map(|ThreadId(topic)| topic.0.to_string().into()),
     }
 }
 
-fn sender(user: &User, me: &User) -> Sender {
-    let name = if user.first_name.is_empty() { user.id.to_string() } else { user.first_name.clone() };
-    Sender { id: user.id.to_string().into(), name, is_bot: user.is_bot || user.id == me.id }
+fn name(user: &User) -> String {
+    if user.first_name.is_empty() { user.id.to_string() } else { user.first_name.clone() }
 }
 
-fn button(update: i64, query: &CallbackQuery, channel: &ChannelName) -> Option<Incoming> {
-    let message = query.message.as_ref()?;
-    let direct = message.chat.r#type == "private";
-    let name = if query.from.first_name.is_empty() {
-        query.from.id.to_string()
-    } else {
-        query.from.first_name.clone()
-    };
-    Some(Incoming {
-        key: update.to_string(),
-        place: place(message, channel),
-        sender: Sender { id: query.from.id.to_string().into(), name, is_bot: query.from.is_bot },
-        direct,
-        addressed: true,
-        order: message.message_id,
-        message: None,
-        body: IncomingBody::Button { to: message.message_id.to_string().into(), data: query.data.clone()? },
-    })
+fn sender(user: &User, me: &User) -> Sender {
+    Sender { id: user.id.0.to_string().into(), name: name(user), is_bot: user.is_bot || user.id == me.id }
 }
 
 /// The text without a mention of us, and whether there was one.
@@ -101,35 +142,62 @@ fn without_mention(text: &str, mention: Option<&str>) -> (String, bool) {
 }
 
 fn wanted(message: &Message) -> Vec<Wanted> {
-    let largest = message.photo.iter().max_by_key(|photo| photo.width);
-    let photo = largest.map(|photo| Wanted {
-        file_id: photo.file_id.clone(),
-        name: "photo.jpg".to_owned(),
-        media_type: "image/jpeg".to_owned(),
-        size: photo.file_size.unwrap_or(0),
+    let photo = message.photo().and_then(|sizes| sizes.iter().max_by_key(|photo| photo.width));
+    let photo = photo.map(|photo| want(&photo.file, None, "photo.jpg", Some("image/jpeg".to_owned())));
+    let document = message.document().map(|document| {
+        let media_type = document.mime_type.as_ref().map(ToString::to_string);
+        want(&document.file, document.file_name.as_ref(), "file", media_type)
     });
-    let document = message.document.as_ref().map(|document| Wanted {
-        file_id: document.file_id.clone(),
-        name: document.file_name.clone().unwrap_or_else(|| "file".to_owned()),
-        media_type: document.mime_type.clone().unwrap_or_else(|| "application/octet-stream".to_owned()),
-        size: document.file_size.unwrap_or(0),
+    let audio = message.audio().map(|audio| {
+        let media_type = audio.mime_type.as_ref().map(ToString::to_string);
+        want(&audio.file, audio.file_name.as_ref(), "audio", media_type)
     });
-    photo.into_iter().chain(document).collect()
+    let video = message.video().map(|video| {
+        let media_type = video.mime_type.as_ref().map(ToString::to_string);
+        want(&video.file, video.file_name.as_ref(), "video.mp4", media_type)
+    });
+    let voice = message.voice().map(|voice| {
+        let media_type = voice.mime_type.as_ref().map(ToString::to_string);
+        want(&voice.file, None, "voice.ogg", media_type)
+    });
+    [photo, document, audio, video, voice].into_iter().flatten().collect()
+}
+
+fn want(file: &FileMeta, name: Option<&String>, usual: &str, media_type: Option<String>) -> Wanted {
+    Wanted {
+        file: file.id.clone(),
+        name: name.map_or(usual, String::as_str).to_owned(),
+        media_type: media_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
+        // The library has this number for one that Telegram does not say.
+        size: Some(file.size).filter(|size| *size != u32::MAX),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{read, without_mention};
-    use crate::api::{Update, User};
+    use serde_json::{Value, json};
+    use teloxide_core::types::{Update, User};
     use weir_bridge::channel::{Incoming, IncomingBody};
 
+    use super::{read, without_mention};
+
     fn me() -> User {
-        User { id: 1, is_bot: true, first_name: "Weir".into(), username: Some("weir_bot".into()) }
+        let me = json!({"id": 1, "is_bot": true, "first_name": "Weir", "username": "weir_bot"});
+        serde_json::from_value(me).unwrap()
     }
 
-    fn incoming(json: &str) -> Incoming {
-        let update: Update = serde_json::from_str(json).unwrap();
+    fn incoming(kind: &str, body: &Value) -> Incoming {
+        // From a text, as the library reads it.
+        let update = json!({"update_id": 9, kind: body}).to_string();
+        let update: Update = serde_json::from_str(&update).unwrap();
         read(&update, &"telegram".into(), &me()).unwrap().0
+    }
+
+    fn message(more: &Value) -> Value {
+        let mut message = json!({"message_id": 2, "date": 0, "chat": {"id": -5, "type": "supergroup", "title": "G"},
+            "from": {"id": 7, "is_bot": false, "first_name": "A"}});
+        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        message
     }
 
     #[test]
@@ -141,21 +209,35 @@ mod tests {
 
     #[test]
     fn topics_are_threads_and_chains_of_replies_are_not() {
-        let chat = r#""chat":{"id":-5,"type":"supergroup"},"from":{"id":7,"first_name":"A"},"text":"x","message_thread_id":3"#;
-        let topic = incoming(&format!(
-            r#"{{"update_id":1,"message":{{"message_id":2,"is_topic_message":true,{chat}}}}}"#
-        ));
+        let topic = json!({"text": "x", "message_thread_id": 3, "is_topic_message": true});
+        let topic = incoming("message", &message(&topic));
         assert_eq!(topic.place.thread, Some("3".into()));
         assert!(!topic.addressed && !topic.direct);
-        let chain = incoming(&format!(r#"{{"update_id":1,"message":{{"message_id":2,{chat}}}}}"#));
+        let chain = incoming("message", &message(&json!({"text": "x", "message_thread_id": 3})));
         assert_eq!(chain.place.thread, None);
     }
 
     #[test]
     fn a_button_carries_its_data() {
-        let pressed = incoming(
-            r#"{"update_id":9,"callback_query":{"id":"q","from":{"id":7,"first_name":"A"},"message":{"message_id":2,"chat":{"id":7,"type":"private"}},"data":"a1:0:1"}}"#,
-        );
+        let pressed = json!({"id": "q", "from": {"id": 7, "is_bot": false, "first_name": "A"}, "chat_instance": "i",
+            "message": {"message_id": 2, "date": 1, "chat": {"id": 7, "type": "private", "first_name": "A"}},
+            "data": "a1:0:1"});
+        let pressed = incoming("callback_query", &pressed);
         assert_eq!(pressed.body, IncomingBody::Button { to: "2".into(), data: "a1:0:1".into() });
+        assert!(pressed.direct);
+    }
+
+    #[test]
+    fn a_change_names_its_message() {
+        let changed =
+            incoming("edited_message", &message(&json!({"text": "@weir_bot better", "edit_date": 1})));
+        assert_eq!(changed.body, IncomingBody::Edited { message: "2".into(), text: "better".into() });
+    }
+
+    #[test]
+    fn a_group_that_became_a_supergroup_is_the_same_chat() {
+        let moved = incoming("message", &message(&json!({"migrate_from_chat_id": -4})));
+        assert_eq!(moved.body, IncomingBody::Moved { from: "-4".into() });
+        assert_eq!(moved.place.chat, "-5".into());
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MessageRef, Place, Sender};
+use super::{ChatId, MessageRef, Place, Sender};
 
 /// Something that happened in a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,18 @@ pub enum IncomingBody {
         /// The message that it replies to.
         reply_to: Option<MessageRef>,
     },
+    /// Somebody changed a message that they had sent.
+    Edited {
+        /// The message.
+        message: MessageRef,
+        /// What it says now.
+        text: String,
+    },
+    /// The chat goes on from another one, as the channel itself vouches for.
+    Moved {
+        /// The chat that it was before.
+        from: ChatId,
+    },
     /// A button below one of our messages.
     Button {
         /// The message.
@@ -53,10 +65,10 @@ pub enum IncomingBody {
     },
 }
 
-/// A picture or a file that came with a message. Its bytes are kept apart, under `blob`.
+/// A picture or a file, whose bytes are kept apart, under `blob`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The file's name, as the sender calls it. Never a path to write to.
+    /// The file's name, as its sender calls it. Never a path to write to.
     pub name: String,
     /// What it is, such as `image/png`.
     pub media_type: String,
@@ -69,6 +81,11 @@ pub struct Attachment {
 impl Attachment {
     /// Whether the model can look at it as a picture.
     pub fn is_picture(&self) -> bool {
-        matches!(self.media_type.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp")
+        is_picture(&self.media_type)
     }
+}
+
+/// The kinds of pictures that models and chats know.
+pub(crate) fn is_picture(media_type: &str) -> bool {
+    matches!(media_type, "image/png" | "image/jpeg" | "image/gif" | "image/webp")
 }

@@ -9,6 +9,6 @@ mod port;
 pub use health::{Health, HealthOfAll, HealthReport};
 pub use incoming::{Attachment, Incoming, IncomingBody};
 pub use names::{ChannelName, ChatId, MessageRef, Place, Sender, ThreadId, UserId};
-pub use outgoing::{Button, Capabilities, Content, Operation, OperationError};
+pub use outgoing::{Button, Capabilities, Content, Operation, OperationError, OutgoingFile};
 pub(crate) use port::Delivery;
 pub use port::{Channel, Doing, IncomingFile, Inlet, NotKept};

@@ -22,8 +22,10 @@ pub struct Capabilities {
     pub buttons: bool,
     /// Messages can have reactions.
     pub reactions: bool,
-    /// Files can be sent.
+    /// Long answers can be sent as files.
     pub files: bool,
+    /// Largest picture that can be sent, in bytes; none where there are no pictures.
+    pub largest_picture: Option<u64>,
     /// A post with the same key as an earlier one is the same message, also after a restart.
     pub posts_once: bool,
     /// Shortest time between two edits in a chat, in milliseconds.
@@ -74,14 +76,12 @@ pub enum Operation {
         /// Which reaction.
         reaction: String,
     },
-    /// Sends a text as a file.
+    /// Sends a file or a picture.
     Upload {
         /// Where.
         place: Place,
-        /// The file's name.
-        name: String,
-        /// What is in it.
-        text: String,
+        /// The file.
+        file: OutgoingFile,
         /// Names the upload.
         key: String,
     },
@@ -98,6 +98,39 @@ impl Operation {
             | Self::React { place, .. }
             | Self::Upload { place, .. } => place,
         }
+    }
+}
+
+/// A file or a picture that is sent.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OutgoingFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// What it is, such as `image/png`.
+    pub media_type: String,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+impl OutgoingFile {
+    /// A text. It is sent as plain text, which browsers show and do not run.
+    pub fn text(name: impl Into<String>, text: String) -> Self {
+        Self {
+            name: name.into(),
+            media_type: "text/plain; charset=utf-8".to_owned(),
+            data: text.into_bytes(),
+        }
+    }
+
+    /// Whether people can look at it in a chat.
+    pub fn is_picture(&self) -> bool {
+        super::incoming::is_picture(&self.media_type)
+    }
+}
+
+impl std::fmt::Debug for OutgoingFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "OutgoingFile({}, {}, {} bytes)", self.name, self.media_type, self.data.len())
     }
 }
 

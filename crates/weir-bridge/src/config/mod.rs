@@ -15,6 +15,7 @@ pub use sample::SAMPLE;
 pub use secret::{Secret, SecretSource};
 
 use crate::channel::ChannelName;
+use crate::engine::Pictures;
 use crate::error::BridgeError;
 use crate::machine::{Per, QueueMode, Role, ScopeRule, ScopeSettings, Settings};
 
@@ -62,6 +63,7 @@ pub struct ScopeConfig {
     pub max_cost_usd: Option<f64>,
     pub footer: Option<bool>,
     pub show_tools: Option<bool>,
+    pub pictures: Option<Pictures>,
 }
 
 /// What is read in groups.
@@ -82,6 +84,10 @@ pub struct ScopeRuleConfig {
     pub channel: String,
     /// The chat; all of the channel where none is named.
     pub chat: Option<String>,
+    /// The thread, where each is a scope.
+    pub thread: Option<String>,
+    /// The person, where each has a scope.
+    pub user: Option<String>,
     /// What holds there.
     pub settings: ScopeConfig,
 }
@@ -97,10 +103,10 @@ impl TryFrom<toml::Table> for ScopeRuleConfig {
             Some(toml::Value::Integer(number)) => Ok(Some(number.to_string())),
             Some(_) => Err(format!("{name} must be a text, as in {name} = \"...\"")),
         };
-        let (channel, chat) = (text("channel")?, text("chat")?);
+        let (channel, chat, thread, user) = (text("channel")?, text("chat")?, text("thread")?, text("user")?);
         let channel = channel.ok_or("a scope needs the name of its channel")?;
         let settings = table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        Ok(Self { channel, chat, settings })
+        Ok(Self { channel, chat, thread, user, settings })
     }
 }
 
@@ -141,6 +147,7 @@ pub struct LimitsConfig {
     pub only_admins_allow: Option<bool>,
     pub most_waiting: Option<usize>,
     pub most_parts: Option<usize>,
+    pub most_pictures: Option<usize>,
 }
 
 impl Config {
@@ -246,15 +253,29 @@ impl Config {
                 ((ChannelName::from(person.channel.as_str()), person.id.as_str().into()), person.role)
             })
             .collect();
-        let scopes = self
+        let scopes: Vec<ScopeRule> = self
             .scopes
             .iter()
             .map(|rule| ScopeRule {
                 channel: rule.channel.as_str().into(),
                 chat: rule.chat.clone(),
+                thread: rule.thread.clone(),
+                user: rule.user.clone(),
                 settings: rule.settings.over(&default_scope),
             })
             .collect();
+        // What is shared cannot have other settings for each who shares it.
+        let named = |rule: &ScopeRule| (rule.thread.is_some(), rule.user.is_some(), rule.settings.per);
+        let wanted = scopes.iter().find_map(|rule| match named(rule) {
+            (true, _, Per::Chat | Per::User) => Some(("thread", "thread")),
+            (_, true, Per::Chat | Per::Thread) => Some(("user", "user")),
+            _ => None,
+        });
+        if let Some((name, scope)) = wanted {
+            return Err(BridgeError::Configuration(format!(
+                "scopes.{name}: a rule for one {name} needs scope = \"{scope}\", in the rule or in the defaults"
+            )));
+        }
         Ok(Settings {
             people,
             scopes,
@@ -268,6 +289,7 @@ impl Config {
             only_admins_allow: limits.only_admins_allow.unwrap_or(usual.only_admins_allow),
             most_waiting: limits.most_waiting.unwrap_or(usual.most_waiting),
             most_parts: limits.most_parts.unwrap_or(usual.most_parts),
+            most_pictures: limits.most_pictures.unwrap_or(usual.most_pictures),
             default_scope,
             ..usual
         })
@@ -297,6 +319,7 @@ impl ScopeConfig {
             max_cost_usd: self.max_cost_usd.or(usual.max_cost_usd),
             footer: self.footer.unwrap_or(usual.footer),
             show_tools: self.show_tools.unwrap_or(usual.show_tools),
+            pictures: self.pictures.unwrap_or(usual.pictures),
         }
     }
 }
@@ -352,6 +375,8 @@ mod tests {
             ("[[scopes]]\nqueue='steer'", "a scope needs the name of its channel"),
             ("[[scopes]]\nchannel='telegram'\nchat=true", "chat must be a text"),
             ("[[people]]\nchannel='telegram'\nid=[1]", "it must be a text or a number"),
+            ("[[scopes]]\nchannel='telegram'\nthread=7", "needs scope = \"thread\""),
+            ("[[scopes]]\nchannel='telegram'\nuser=7\nscope='chat'", "needs scope = \"user\""),
             ("[limits]\nmessages_per_minute=0", "limits.messages_per_minute: it must be 1 or more"),
             ("[[scopes]]\nchannel='telegram'\nmax_cost_usd=-1", "max_cost_usd: it must be more than 0"),
         ] {

@@ -36,11 +36,16 @@ groups = "addressed"
 footer = false
 # A live line tells which tool is at work.
 show_tools = true
+# Pictures of the agent in the chat: "tools" (those that tools give back), "named" (also files that it wrote and that
+# its answer names), or "none".
+pictures = "tools"
 
-# Other settings for one channel, or for one chat of it.
+# Other settings for one channel, one chat of it, one thread (scope = "thread") or one person (scope = "user"). The
+# first that fits holds.
 # [[scopes]]
 # channel = "telegram"
 # chat = "-1001234567890"
+# thread = "7"
 # scope = "thread"
 # workspace = "other"
 
@@ -58,6 +63,8 @@ messages_per_ten_minutes = 120
 ask_timeout_minutes = 10
 # Only administrators may allow tools.
 only_admins_allow = false
+# Pictures of the agent in one turn that are shown.
+# most_pictures = 5
 
 # An account on Matrix, if Weir was built with it (`--features matrix`). See docs/bridge.md.
 # [matrix]

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use tokio::sync::mpsc;
 
-use crate::channel::Doing;
-use crate::engine::{Answer, ConversationSettings, Ending, Facts, Report};
+use crate::channel::{Doing, OutgoingFile};
+use crate::engine::{Answer, ConversationSettings, Ending, Facts, Report, WantedPictures};
 
 /// A prompt with the bytes of its files.
 #[derive(Debug, Clone)]
@@ -83,6 +83,20 @@ pub trait Engine: Debug + Send + Sync {
     /// Takes another model.
     fn set_model<'a>(&'a self, session: &'a str, model: Option<String>)
     -> Doing<'a, Result<(), EngineError>>;
+
+    /// Pictures of a conversation. An engine without pictures need not say so.
+    fn pictures<'a>(
+        &'a self,
+        _session: &'a str,
+        _wanted: &'a WantedPictures,
+    ) -> Doing<'a, Vec<OutgoingFile>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// Whether nothing can come of a conversation before somebody says something: no process is there for it.
+    fn is_at_rest<'a>(&'a self, _session: &'a str) -> Doing<'a, bool> {
+        Box::pin(std::future::ready(true))
+    }
 
     /// How a conversation is doing; nothing if it has not begun. It is not begun by this.
     fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>>;

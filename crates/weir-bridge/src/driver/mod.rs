@@ -6,6 +6,8 @@ mod batch;
 mod beside;
 mod conversations;
 mod engine;
+mod pictures;
+mod worker;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
@@ -19,7 +21,10 @@ pub use batch::Batch;
 pub use beside::{BesideAnswer, BesideHandle};
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
-use crate::channel::{Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet, UserId};
+use crate::channel::{
+    Attachment, Capabilities, Channel, ChannelName, Delivery, HealthOfAll, Incoming, Inlet, Operation,
+    OperationError, OutgoingFile, Place, UserId,
+};
 use crate::error::BridgeError;
 use crate::machine::{Action, Bridge, Event, Settings};
 use crate::store::BridgeStore;
@@ -204,6 +209,7 @@ impl Driver {
                     }
                 }
                 Action::Perform { number, operation } => self.perform(number, operation),
+                Action::Upload { number, place, file, key } => self.upload(number, place, file, key),
                 Action::Command { scope, conversation, command } => {
                     self.conversations.command(scope, conversation, command);
                 }
@@ -228,7 +234,27 @@ impl Driver {
         Ok(())
     }
 
-    fn perform(&self, number: u64, operation: crate::channel::Operation) {
+    /// Sends a file that is kept.
+    fn upload(&self, number: u64, place: Place, file: Attachment, key: String) {
+        let Some(channel) = self.channels.get(&place.channel).cloned() else { return };
+        let (store, tell) = (Arc::clone(&self.store), self.tell.clone());
+        tokio::spawn(async move {
+            let Attachment { name, media_type, blob, .. } = file;
+            let data = tokio::task::spawn_blocking(move || store.blob(&blob)).await;
+            let result = match data {
+                Ok(Ok(Some(data))) => {
+                    let file = OutgoingFile { name, media_type, data };
+                    channel.perform(Operation::Upload { place, file, key }).await
+                }
+                Ok(Ok(None)) => Err(OperationError::Refused("the file is not kept any more".to_owned())),
+                Ok(Err(error)) => Err(OperationError::Passing(error.to_string())),
+                Err(error) => Err(OperationError::Passing(error.to_string())),
+            };
+            let _ = tell.send(Event::Performed { number, result });
+        });
+    }
+
+    fn perform(&self, number: u64, operation: Operation) {
         let Some(channel) = self.channels.get(&operation.place().channel).cloned() else { return };
         let tell = self.tell.clone();
         tokio::spawn(async move {

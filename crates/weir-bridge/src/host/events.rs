@@ -19,6 +19,8 @@ pub(super) struct Listener {
     others: HashSet<u64>,
     /// Requests that the chat was told of, with the rules that would let them pass from now on.
     asked: Suggestions,
+    /// Tools that gave pictures back, of which the chat was not told.
+    pictured: Vec<String>,
 }
 
 /// Rules that would let a request pass from now on, by request.
@@ -48,6 +50,14 @@ struct Tool {
     name: String,
     #[serde(default)]
     title: String,
+    #[serde(default)]
+    output: Option<ToolOutput>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ToolOutput {
+    #[serde(default)]
+    images: u32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,7 +70,7 @@ struct Request {
 impl Listener {
     /// A listener that keeps the rules of open requests here.
     pub(super) fn new(asked: Suggestions) -> Self {
-        Self { unasked: HashSet::new(), others: HashSet::new(), asked }
+        Self { unasked: HashSet::new(), others: HashSet::new(), asked, pictured: Vec::new() }
     }
 
     /// The turn that an event begins, with its messages; nothing where it begins none, or one that nobody asked for.
@@ -78,6 +88,11 @@ impl Listener {
     /// What is said in this turn is not for the chat. Its requests are.
     pub(super) fn leave_out(&mut self, turn: u64) {
         self.others.insert(turn);
+    }
+
+    /// Tools that gave pictures back since this was asked last.
+    pub(super) fn take_pictured(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.pictured)
     }
 
     fn asked(&self) -> MutexGuard<'_, HashMap<String, Vec<Value>>> {
@@ -123,6 +138,9 @@ impl Listener {
             }
             "agent-tool-end" => {
                 let tool: Tool = serde_json::from_value(envelope.rest).ok()?;
+                if tool.output.is_some_and(|output| output.images > 0) {
+                    self.pictured.push(tool.tool_use_id.clone());
+                }
                 Some(Report::ToolEnded { id: tool.tool_use_id })
             }
             "agent-error" => {

@@ -2,6 +2,7 @@
 
 mod events;
 mod files;
+mod pictures;
 
 use std::str::FromStr as _;
 use std::sync::PoisonError;
@@ -12,11 +13,13 @@ use weir_host::{
     MessageMode, MessageState, NewMessage, NewSession, WatchQuery,
 };
 use weir_session::Decision;
-use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RawJson, RequestId};
+use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RawJson, RequestId, ToolUseId};
 
-use crate::channel::Doing;
+use crate::channel::{Doing, OutgoingFile};
 use crate::driver::{Engine, EngineError, Prompt};
-use crate::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, PROMPT_PREFIX, Report};
+use crate::engine::{
+    Answer, ConversationSettings, Ending, EndingOutcome, Facts, PROMPT_PREFIX, Report, WantedPictures,
+};
 use events::{Listener, Suggestions};
 
 /// Conversations of a host.
@@ -168,8 +171,14 @@ impl Engine for HostEngine {
                         listener.leave_out(turn);
                     }
                     let heard = listener.hear(frame.event(), frame.data());
-                    if heard.is_some_and(|report| reports.send(report).is_err()) {
-                        return;
+                    let pictured = listener
+                        .take_pictured()
+                        .into_iter()
+                        .map(|tool| Report::Pictured(WantedPictures::OfTool { tool }));
+                    for report in heard.into_iter().chain(pictured) {
+                        if reports.send(report).is_err() {
+                            return;
+                        }
                     }
                 }
                 if is_over {
@@ -229,6 +238,33 @@ impl Engine for HostEngine {
             let id = session_id(session)?;
             let set = self.host.set_model(&id, model, &Actor::new("bridge")).await;
             set.map(|_| ()).map_err(|error| failed(&error))
+        })
+    }
+
+    fn pictures<'a>(&'a self, session: &'a str, wanted: &'a WantedPictures) -> Doing<'a, Vec<OutgoingFile>> {
+        Box::pin(async move {
+            let Ok(id) = session_id(session) else { return Vec::new() };
+            match wanted {
+                WantedPictures::OfTool { tool } => {
+                    let found = self.host.tool_pictures(&id, &ToolUseId::from(tool.as_str())).await;
+                    // Whoever misses one finds it in the session.
+                    pictures::of_tool(found.unwrap_or_default())
+                }
+                WantedPictures::Named { text, since } => {
+                    let Ok(info) = self.host.info(&id).await else { return Vec::new() };
+                    let (text, since) = (text.clone(), *since);
+                    let found = move || pictures::named(std::path::Path::new(&info.cwd), &text, since);
+                    tokio::task::spawn_blocking(found).await.unwrap_or_default()
+                }
+            }
+        })
+    }
+
+    fn is_at_rest<'a>(&'a self, session: &'a str) -> Doing<'a, bool> {
+        Box::pin(async move {
+            let Ok(id) = session_id(session) else { return true };
+            let info = self.host.info(&id).await;
+            info.map_or(true, |info| !info.has_process && !info.status.is_busy() && info.queued == 0)
         })
     }
 

@@ -4,7 +4,7 @@ use crate::channel::{Attachment, Incoming, IncomingBody, MessageRef};
 
 use super::limits::{Excess, Verdict};
 use super::records::{InboxId, InboxRecord, Kind, Outcome, put};
-use super::{Bridge, QueueMode, words};
+use super::{Bridge, QueueMode, delivery_mark, words};
 
 impl Bridge {
     /// Takes what came in. It is acknowledged once it is kept, or once it is clear that nothing comes of it.
@@ -12,7 +12,11 @@ impl Bridge {
         let channel = incoming.place.channel.clone();
         let key = incoming.key.clone();
         self.acknowledge(&channel, &key);
-        if incoming.sender.is_bot || self.seen.contains(&(channel, key)) {
+        if let IncomingBody::Moved { from } = &incoming.body {
+            self.moved(&incoming.place, from);
+            return;
+        }
+        if incoming.sender.is_bot || self.seen.contains(&delivery_mark(&channel, &key)) {
             return;
         }
         if self.role(incoming).is_none() {
@@ -25,6 +29,8 @@ impl Bridge {
             IncomingBody::Text { text, attachments, reply_to } => {
                 self.text(incoming, text, attachments, reply_to.as_ref());
             }
+            IncomingBody::Edited { message, text } => self.edited(incoming, &message, &text),
+            IncomingBody::Moved { .. } => {}
         }
     }
 
@@ -37,8 +43,8 @@ impl Bridge {
     ) {
         let is_empty = text.trim().is_empty() && attachments.is_empty();
         let scope_key = self.scope_key(&incoming.place, &incoming.sender);
-        let for_us =
-            incoming.direct || incoming.addressed || !self.settings_at(&incoming.place).only_when_addressed;
+        let settings = self.settings_at(&incoming.place, Some(incoming.sender.id.as_str()));
+        let for_us = incoming.direct || incoming.addressed || !settings.only_when_addressed;
         // A number may answer a question, in a group too.
         let answers =
             self.open_ask(&scope_key, &incoming.place, reply_to).is_some() && words::choice(&text).is_some();
@@ -58,8 +64,9 @@ impl Bridge {
             attachments,
             scope: scope_key,
             sent_to: None,
+            told_of_edit: false,
         };
-        self.seen.insert((incoming.place.channel.clone(), incoming.key.clone()));
+        self.seen.insert(delivery_mark(&incoming.place.channel, &incoming.key));
         self.change(put(Kind::Inbox, id.key(), &record));
         self.inbox.insert(id, record.clone());
         if self.too_much(&record) {

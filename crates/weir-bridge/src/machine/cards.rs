@@ -85,7 +85,8 @@ impl Bridge {
         ask: Option<AskRecord>,
     ) {
         let id = self.next_id();
-        let record = CardRecord { id, place: place.clone(), reply_to, markdown, message: None, ask };
+        let record =
+            CardRecord { id, place: place.clone(), reply_to, markdown, message: None, ask, file: None };
         self.change(put(Kind::Card, id.to_string(), &record));
         self.cards.insert(id, Card::new(record));
         self.step_card(id);
@@ -98,7 +99,7 @@ impl Bridge {
         }
     }
 
-    fn drop_card(&mut self, id: u64) {
+    pub(super) fn drop_card(&mut self, id: u64) {
         if let Some(card) = self.cards.remove(&id) {
             self.change(remove(Kind::Card, id.to_string()));
             // The next one in this chat waited for it.
@@ -126,7 +127,7 @@ impl Bridge {
     }
 
     /// Cards of a chat are posted in their order.
-    fn waits_for_another(&self, card: &Card) -> bool {
+    pub(super) fn waits_for_another(&self, card: &Card) -> bool {
         card.record.message.is_none()
             && self
                 .cards
@@ -156,6 +157,10 @@ impl Bridge {
         };
         let not_before = card.not_before.max(pace.not_before);
         if card.in_flight || self.now < not_before || self.waits_for_another(card) {
+            return;
+        }
+        if let Some(file) = card.record.file.clone() {
+            self.send_picture(id, file);
             return;
         }
         let shown = fingerprint(&content);

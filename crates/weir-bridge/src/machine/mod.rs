@@ -9,8 +9,11 @@ mod asks;
 mod beside;
 mod cards;
 mod commands;
+mod edits;
 mod limits;
+mod moves;
 mod pairing;
+mod pictures;
 mod records;
 mod reply;
 mod reply_delivery;
@@ -27,8 +30,11 @@ pub(crate) use records::person_key;
 pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
 pub use settings::{Per, QueueMode, ScopeRule, ScopeSettings, Settings};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::channel::{
-    Capabilities, ChannelName, ChatId, Incoming, MessageRef, Operation, OperationError, Place, Sender, UserId,
+    Attachment, Capabilities, ChannelName, ChatId, Incoming, MessageRef, Operation, OperationError, Place,
+    Sender, UserId,
 };
 use crate::engine::{Answer, Command, ConversationSettings, Report};
 use cards::Card;
@@ -91,6 +97,17 @@ pub enum Action {
         /// What.
         operation: Operation,
     },
+    /// Sends a file that is kept, and tells [`Event::Performed`].
+    Upload {
+        /// Names the operation.
+        number: u64,
+        /// Where.
+        place: Place,
+        /// The file.
+        file: Attachment,
+        /// Names the upload.
+        key: String,
+    },
     /// Tells the engine to do something.
     Command {
         /// The scope that the conversation belongs to.
@@ -133,6 +150,7 @@ enum Target {
     Part { scope: String, index: usize, shown: u64, kind: PartOperation },
     File { scope: String },
     Card { id: u64, shown: u64, posted: bool },
+    Picture { card: u64 },
     Nothing,
 }
 
@@ -150,6 +168,9 @@ struct Pace {
     next_edit: i64,
 }
 
+/// Chats whose pace is remembered before those are forgotten that may be written to at once.
+const MOST_PACES: usize = 1_000;
+
 /// The bridge.
 #[derive(Debug)]
 pub struct Bridge {
@@ -161,8 +182,11 @@ pub struct Bridge {
     people: BTreeMap<(ChannelName, UserId), PersonRecord>,
     limits: Limits,
     paces: BTreeMap<(ChannelName, ChatId), Pace>,
-    seen: HashSet<(ChannelName, String)>,
-    done: VecDeque<(InboxId, ChannelName, String)>,
+    /// Chats that go on from others, by what they are called now.
+    moves: BTreeMap<(ChannelName, ChatId), records::MovedRecord>,
+    /// Deliveries that were taken, by their fingerprints: there are thousands of them.
+    seen: HashSet<u128>,
+    done: VecDeque<(InboxId, u128)>,
     facts: HashMap<u64, commands::FactsRequest>,
     operations: HashMap<u64, Target>,
     last_id: u64,
@@ -185,6 +209,7 @@ impl Bridge {
             people: BTreeMap::new(),
             limits: Limits::default(),
             paces: BTreeMap::new(),
+            moves: BTreeMap::new(),
             seen: HashSet::new(),
             done: VecDeque::new(),
             facts: HashMap::new(),
@@ -249,6 +274,7 @@ impl Bridge {
             }
             Some(Target::File { scope }) => self.file_performed(&scope, result.err().as_ref()),
             Some(Target::Card { id, shown, posted }) => self.card_performed(id, shown, posted, result),
+            Some(Target::Picture { card }) => self.picture_performed(card, result.err()),
             Some(Target::Nothing) | None => {}
         }
     }
@@ -295,16 +321,20 @@ impl Bridge {
             outcome,
         };
         self.change(put(Kind::Done, id.key(), &done));
-        self.done.push_back((id, record.place.channel, record.delivery));
+        self.done.push_back((id, delivery_mark(&record.place.channel, &record.delivery)));
         while self.done.len() > self.settings.remembered {
-            if let Some((old, channel, delivery)) = self.done.pop_front() {
-                self.seen.remove(&(channel, delivery));
+            if let Some((old, mark)) = self.done.pop_front() {
+                self.seen.remove(&mark);
                 self.change(remove(Kind::Done, old.key()));
             }
         }
     }
 
     fn pace(&mut self, place: &Place) -> &mut Pace {
+        if self.paces.len() > MOST_PACES {
+            let now = self.now;
+            self.paces.retain(|_, pace| pace.not_before.max(pace.next_edit) > now);
+        }
         let fresh = Pace { not_before: 0, next_edit: self.first_edit };
         self.paces.entry((place.channel.clone(), place.chat.clone())).or_insert(fresh)
     }
@@ -313,4 +343,11 @@ impl Bridge {
         let fresh = Pace { not_before: 0, next_edit: self.first_edit };
         self.paces.get(&(place.channel.clone(), place.chat.clone())).copied().unwrap_or(fresh)
     }
+}
+
+/// A number that stands for a delivery. It is long enough that no two have the same.
+fn delivery_mark(channel: &ChannelName, delivery: &str) -> u128 {
+    let digest =
+        Sha256::new().chain_update(channel.as_str()).chain_update([0]).chain_update(delivery).finalize();
+    digest.iter().take(16).fold(0, |mark, byte| mark << 8 | u128::from(*byte))
 }

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::channel::{Attachment, ChannelName, MessageRef, Place, Sender, UserId};
+use crate::channel::{Attachment, ChannelName, ChatId, MessageRef, Place, Sender, UserId};
 use crate::engine::Ask;
 
 /// A change of what is kept. All changes of one step are kept together or not at all.
@@ -44,11 +44,14 @@ pub enum Kind {
     Scope,
     /// Somebody we know something about.
     Person,
+    /// A chat that goes on from another one.
+    Moved,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 6] = [Self::Inbox, Self::Done, Self::Reply, Self::Card, Self::Scope, Self::Person];
+    pub const ALL: [Self; 7] =
+        [Self::Inbox, Self::Done, Self::Reply, Self::Card, Self::Scope, Self::Person, Self::Moved];
 
     /// The kind in a word.
     pub fn as_str(self) -> &'static str {
@@ -59,6 +62,7 @@ impl Kind {
             Self::Card => "card",
             Self::Scope => "scope",
             Self::Person => "person",
+            Self::Moved => "moved",
         }
     }
 }
@@ -89,6 +93,9 @@ pub(super) struct InboxRecord {
     pub(super) scope: String,
     /// The conversation that it was given to, once it was.
     pub(super) sent_to: Option<String>,
+    /// Its sender knows that a change of it came too late.
+    #[serde(default)]
+    pub(super) told_of_edit: bool,
 }
 
 /// What became of a message.
@@ -169,6 +176,9 @@ pub(super) struct CardRecord {
     pub(super) markdown: String,
     pub(super) message: Option<MessageRef>,
     pub(super) ask: Option<AskRecord>,
+    /// It is a picture, and says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<Attachment>,
 }
 
 /// What a card asks.
@@ -226,6 +236,18 @@ pub(super) struct PersonRecord {
     pub(super) hinted: bool,
     /// Wrong codes so far.
     pub(super) wrong_codes: u32,
+}
+
+/// A chat that goes on from another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct MovedRecord {
+    pub(super) channel: ChannelName,
+    /// The chat as it is called now.
+    pub(super) to: ChatId,
+    /// What it was called at the beginning, which its scopes are named after.
+    pub(super) from: ChatId,
+    /// Later moves have higher numbers.
+    pub(super) number: u64,
 }
 
 /// The key under which a person is kept.

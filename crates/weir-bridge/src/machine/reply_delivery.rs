@@ -1,6 +1,6 @@
 //! Gets a reply into the chat: one step at a time, each in its order, within the channel's limits.
 
-use crate::channel::{Content, MessageRef, Operation, OperationError};
+use crate::channel::{Content, MessageRef, Operation, OperationError, OutgoingFile};
 
 use super::cards::{backoff, fingerprint, rendered};
 use super::records::{Kind, Outcome, put, remove};
@@ -148,12 +148,8 @@ impl Bridge {
                 self.perform(operation, Target::Part { scope, index, shown: 0, kind: PartOperation::Delete });
             }
             Step::File { text } => {
-                let operation = Operation::Upload {
-                    place,
-                    name: "answer.md".to_owned(),
-                    text,
-                    key: format!("r{id}-file"),
-                };
+                let file = OutgoingFile::text("answer.md", text);
+                let operation = Operation::Upload { place, file, key: format!("r{id}-file") };
                 self.perform(operation, Target::File { scope });
             }
             Step::Rest | Step::Done => {}

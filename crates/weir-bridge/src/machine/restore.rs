@@ -6,12 +6,13 @@ use crate::channel::{Capabilities, ChannelName};
 
 use super::cards::Card;
 use super::records::{
-    CardRecord, DoneRecord, InboxId, InboxRecord, Kept, Kind, PersonRecord, ReplyRecord, ScopeRecord, read,
+    CardRecord, DoneRecord, InboxId, InboxRecord, Kept, Kind, MovedRecord, PersonRecord, ReplyRecord,
+    ScopeRecord, read,
 };
 use super::reply::Reply;
 use super::settings::{Per, Settings};
 use super::turns::prompt_text;
-use super::{Action, Bridge, words};
+use super::{Action, Bridge, delivery_mark, words};
 
 impl Bridge {
     /// A bridge that goes on from what was kept, and what it has to do first.
@@ -48,11 +49,17 @@ impl Bridge {
                         bridge.people.insert((person.channel.clone(), person.id.clone()), person);
                     }
                 }
+                Kind::Moved => {
+                    if let Some(moved) = read::<MovedRecord>(&kept) {
+                        bridge.moves.insert((moved.channel.clone(), moved.to.clone()), moved);
+                    }
+                }
             }
         }
-        let numbers = replies.iter().map(|reply| reply.id).chain(bridge.cards.keys().copied());
+        let moves = bridge.moves.values().map(|moved| moved.number);
+        let numbers = replies.iter().map(|reply| reply.id).chain(bridge.cards.keys().copied()).chain(moves);
         bridge.last_id = numbers.fold(bridge.last_id, u64::max);
-        bridge.done.make_contiguous().sort_by_key(|(id, _, _)| *id);
+        bridge.done.make_contiguous().sort_by_key(|(id, _)| *id);
         bridge.load_scopes(scopes, &replies);
         bridge.go_on(replies);
         bridge.close_asks();
@@ -63,7 +70,7 @@ impl Bridge {
 
     fn load_inbox(&mut self, kept: &Kept) {
         if let Some(record) = read::<InboxRecord>(kept) {
-            self.seen.insert((record.place.channel.clone(), record.delivery.clone()));
+            self.seen.insert(delivery_mark(&record.place.channel, &record.delivery));
             self.last_id = self.last_id.max(record.id.0);
             self.inbox.insert(record.id, record);
         }
@@ -71,9 +78,10 @@ impl Bridge {
 
     fn load_done(&mut self, kept: &Kept) {
         if let (Some(record), Ok(number)) = (read::<DoneRecord>(kept), kept.key.parse()) {
-            self.seen.insert((record.channel.clone(), record.delivery.clone()));
+            let mark = delivery_mark(&record.channel, &record.delivery);
+            self.seen.insert(mark);
             self.last_id = self.last_id.max(number);
-            self.done.push_back((InboxId(number), record.channel, record.delivery));
+            self.done.push_back((InboxId(number), mark));
         }
     }
 
@@ -93,11 +101,12 @@ impl Bridge {
                 continue;
             };
             let thread = key.split('/').nth(1).filter(|per| *per == "thread").and(fields.next());
-            let place = crate::channel::Place {
+            let mut place = crate::channel::Place {
                 channel: channel.into(),
                 chat: chat.into(),
                 thread: thread.map(Into::into),
             };
+            place.chat = self.called_now(&place.channel, &place.chat);
             self.scope_for(&key, &place).record = record;
         }
     }

@@ -1,5 +1,7 @@
 //! A scope: who shares a conversation, what waits there, and what runs.
 
+use std::collections::HashSet;
+
 use crate::channel::Place;
 use crate::engine::{ConversationSettings, Ending};
 
@@ -32,6 +34,8 @@ pub(super) struct Scope {
     /// When what the engine did not take is given to it again.
     pub(super) send_again: Option<i64>,
     pub(super) refusals: u32,
+    /// Pictures since the last turn ended, by what is in them.
+    pub(super) pictures: HashSet<String>,
 }
 
 impl Scope {
@@ -48,6 +52,7 @@ impl Scope {
             endings: Vec::new(),
             send_again: None,
             refusals: 0,
+            pictures: HashSet::new(),
         }
     }
 
@@ -98,6 +103,7 @@ impl Scope {
             disallowed_tools: self.settings.disallowed_tools.clone(),
             append_system_prompt: self.settings.append_system_prompt.clone(),
             max_cost_usd: self.settings.max_cost_usd,
+            pictures: self.settings.pictures,
         }
     }
 
@@ -113,17 +119,25 @@ impl Scope {
     }
 }
 
+/// Whom a scope belongs to alone, by its name.
+fn owner(scope: &str) -> Option<&str> {
+    let mut fields = scope.splitn(4, '/').skip(1);
+    if fields.next() == Some("user") { fields.nth(1) } else { None }
+}
+
 impl Bridge {
-    /// The settings that hold at a place.
-    pub(super) fn settings_at(&self, place: &Place) -> &ScopeSettings {
-        let rule = self.settings.scopes.iter().find(|rule| rule.fits(place));
+    /// The settings that hold for somebody at a place.
+    pub(super) fn settings_at(&self, place: &Place, user: Option<&str>) -> &ScopeSettings {
+        let before = self.called_before(&place.channel, &place.chat);
+        let rule = self.settings.scopes.iter().find(|rule| rule.fits(place, before, user));
         rule.map_or(&self.settings.default_scope, |rule| &rule.settings)
     }
 
     /// The name of the scope that a message belongs to.
     pub(super) fn scope_key(&self, place: &Place, sender: &Sender) -> String {
         let Place { channel, chat, thread } = place;
-        match (self.settings_at(place).per, thread) {
+        let chat = self.called_before(channel, chat);
+        match (self.settings_at(place, Some(sender.id.as_str())).per, thread) {
             (Per::Thread, Some(thread)) => format!("{channel}/thread/{chat}/{thread}"),
             (Per::Chat | Per::Thread, _) => format!("{channel}/chat/{chat}"),
             (Per::User, _) => format!("{channel}/user/{chat}/{}", sender.id),
@@ -132,7 +146,7 @@ impl Bridge {
 
     /// The scope of a message, which is made if it is not there.
     pub(super) fn scope_for(&mut self, key: &str, place: &Place) -> &mut Scope {
-        let settings = self.settings_at(place).clone();
+        let settings = self.settings_at(place, owner(key)).clone();
         let scope = self.scopes.entry(key.to_owned()).or_insert_with(|| {
             Scope::new(key.to_owned(), ScopeRecord::default(), settings.clone(), place.clone())
         });

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::channel::{ChannelName, Place, UserId};
+use crate::channel::{ChannelName, ChatId, Place, ThreadId, UserId};
+use crate::engine::Pictures;
 
 use super::records::Role;
 
@@ -31,6 +32,8 @@ pub struct Settings {
     pub most_waiting: usize,
     /// Messages of one reply; what is longer comes as a file.
     pub most_parts: usize,
+    /// Pictures of the agent in one turn that are shown.
+    pub most_pictures: usize,
     /// Deliveries that are remembered, so that none is taken twice.
     pub remembered: usize,
 }
@@ -48,6 +51,7 @@ impl Default for Settings {
             only_admins_allow: false,
             most_waiting: 50,
             most_parts: 4,
+            most_pictures: 5,
             remembered: 5_000,
         }
     }
@@ -60,13 +64,23 @@ pub struct ScopeRule {
     pub channel: ChannelName,
     /// The chat; any where none is named.
     pub chat: Option<String>,
+    /// The thread, where each is a scope.
+    pub thread: Option<String>,
+    /// The person, where each has a scope.
+    pub user: Option<String>,
     /// What holds there.
     pub settings: ScopeSettings,
 }
 
 impl ScopeRule {
-    pub(super) fn fits(&self, place: &Place) -> bool {
-        self.channel == place.channel && self.chat.as_deref().is_none_or(|chat| chat == place.chat.as_str())
+    /// Whether it holds for somebody at a place, in a chat that may have had another name before.
+    pub(super) fn fits(&self, place: &Place, before: &ChatId, user: Option<&str>) -> bool {
+        let is_chat = |chat: &str| chat == place.chat.as_str() || chat == before.as_str();
+        let thread = place.thread.as_ref().map(ThreadId::as_str);
+        self.channel == place.channel
+            && self.chat.as_deref().is_none_or(is_chat)
+            && self.thread.as_deref().is_none_or(|wanted| thread == Some(wanted))
+            && self.user.as_deref().is_none_or(|wanted| user == Some(wanted))
     }
 }
 
@@ -99,6 +113,8 @@ pub struct ScopeSettings {
     pub footer: bool,
     /// A live line tells which tool is at work.
     pub show_tools: bool,
+    /// Which pictures of the agent are shown.
+    pub pictures: Pictures,
 }
 
 impl Default for ScopeSettings {
@@ -117,6 +133,7 @@ impl Default for ScopeSettings {
             max_cost_usd: None,
             footer: false,
             show_tools: true,
+            pictures: Pictures::default(),
         }
     }
 }

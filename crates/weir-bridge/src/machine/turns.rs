@@ -40,6 +40,9 @@ impl Bridge {
             Report::TooLate { request, how } => self.too_late(&request, &how),
             Report::Unasked { text } => self.tell_scope(key, &text),
             Report::Facts { number, facts } => self.described(number, facts.as_ref()),
+            Report::Pictures(files) => self.pictured(key, conversation, files),
+            // The driver sees to that.
+            Report::Pictured(_) => {}
             Report::Text { .. }
             | Report::ToolStarted { .. }
             | Report::ToolEnded { .. }
@@ -279,6 +282,11 @@ impl Bridge {
                 markdown = after(first.unwrap_or_default(), words::IN_FILE);
             }
         }
+        let left_out = scope.pictures.len().saturating_sub(self.settings.most_pictures);
+        if left_out > 0 {
+            markdown = after(markdown, &words::more_pictures(left_out));
+        }
+        scope.pictures.clear();
         if let Some(footer) = footer {
             markdown = after(markdown, &footer);
         }

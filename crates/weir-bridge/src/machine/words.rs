@@ -17,6 +17,7 @@ pub(super) const INTERRUPTED: &str = "_Stopped._";
 pub(super) const EMPTY_ANSWER: &str = "_Done, without a word._";
 pub(super) const IN_FILE: &str = "_The whole answer is in the file below._";
 pub(super) const TIMED_OUT: &str = "Nobody answered in time, so it was denied.";
+pub(super) const EDITED_TOO_LATE: &str = "I had begun with this message when you changed it. If the change matters, send it as a message of its own.";
 pub(super) const RESTARTED: &str = "The bridge was restarted, so this is no longer open.";
 pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
 
@@ -98,6 +99,19 @@ pub(super) fn reacted(reaction: &str) -> Option<Choice> {
             digits.parse().ok().filter(|_| is_number).map(|number| Choice::Numbers(vec![number]))
         }
     }
+}
+
+/// What an answer says of pictures that are not shown.
+pub(super) fn more_pictures(count: usize) -> String {
+    match count {
+        1 => "_One more picture is not shown here._".to_owned(),
+        count => format!("_{count} more pictures are not shown here._"),
+    }
+}
+
+/// What is said instead of a picture that the chat cannot have.
+pub(super) fn no_picture(name: &str, why: &str) -> String {
+    format!("_The picture {} could not be shown: {why}._", name.replace(['_', '*', '`', '[', ']'], "-"))
 }
 
 /// Cost, tokens and time in a line.

@@ -33,6 +33,9 @@ pub(super) struct WebhookMessage {
     attachments: Vec<WebhookFile>,
     #[serde(default)]
     choice: Option<WebhookChoice>,
+    /// The message that the text is the new form of.
+    #[serde(default)]
+    edits: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -82,9 +85,11 @@ pub(super) fn read(
         let data = data.map_err(|error| format!("the data of {} must be base64: {error}", file.name))?;
         files.push(IncomingFile { name: file.name, media_type: file.media_type, data });
     }
-    let body = match message.choice {
-        Some(choice) => IncomingBody::Button { to: choice.message.into(), data: choice.data },
-        None => IncomingBody::Text {
+    let body = match (message.choice, message.edits) {
+        (Some(_), Some(_)) => return Err("choice and edits exclude each other".to_owned()),
+        (Some(choice), None) => IncomingBody::Button { to: choice.message.into(), data: choice.data },
+        (None, Some(edited)) => IncomingBody::Edited { message: edited.into(), text: message.text },
+        (None, None) => IncomingBody::Text {
             text: message.text,
             attachments: Vec::new(),
             reply_to: message.reply_to.map(Into::into),
@@ -124,6 +129,9 @@ mod tests {
         assert_eq!(files[0].data, b"hi");
         let body = br#"{"id":"2","chat":"c","sender":{"id":"u"},"choice":{"message":"m","data":"a1:0:1"}}"#;
         assert!(matches!(read(body, &"hook".into(), 7).unwrap().0.body, IncomingBody::Button { .. }));
+        let body = br#"{"id":"3","chat":"c","sender":{"id":"u"},"text":"better","edits":"m"}"#;
+        let edited = IncomingBody::Edited { message: "m".into(), text: "better".into() };
+        assert_eq!(read(body, &"hook".into(), 7).unwrap().0.body, edited);
     }
 
     #[test]

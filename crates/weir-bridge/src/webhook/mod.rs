@@ -20,6 +20,9 @@ use crate::markup::Markup;
 
 pub use signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, sign};
 
+/// A picture is sent as text that is a third longer.
+const LARGEST_PICTURE: u64 = 10 << 20;
+
 /// What a webhook works with.
 #[derive(Debug, Clone)]
 pub struct WebhookOptions {
@@ -74,6 +77,7 @@ impl Channel for WebhookChannel {
             buttons: true,
             reactions: false,
             files: true,
+            largest_picture: Some(LARGEST_PICTURE),
             posts_once: true,
             edit_interval_ms: 1_000,
         }

@@ -1,10 +1,12 @@
 //! What is sent to the other side of a webhook.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::WebhookOptions;
 use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, sign};
-use crate::channel::{Button, Content, MessageRef, Operation, OperationError, Place};
+use crate::channel::{Button, Content, MessageRef, Operation, OperationError, OutgoingFile, Place};
 
 /// What is sent.
 #[derive(Debug, Default, Serialize)]
@@ -24,6 +26,10 @@ struct Outgoing {
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     buttons: Vec<Button>,
 }
@@ -65,8 +71,21 @@ pub(super) async fn perform(
         Operation::Delete { place, message } => {
             Outgoing { r#type: "delete", message: Some(message.to_string()), ..at(place) }
         }
-        Operation::Upload { place, name, text, key } => {
-            Outgoing { r#type: "file", id: Some(key), file_name: Some(name), text: Some(text), ..at(place) }
+        Operation::Upload { place, file, key } => {
+            let is_picture = file.is_picture();
+            let OutgoingFile { name, media_type, data } = file;
+            // A text is readable as it is.
+            let text = if is_picture { None } else { String::from_utf8(data.clone()).ok() };
+            let data = text.is_none().then(|| STANDARD.encode(data));
+            Outgoing {
+                r#type: "file",
+                id: Some(key),
+                file_name: Some(name),
+                media_type: Some(media_type),
+                text,
+                data,
+                ..at(place)
+            }
         }
         Operation::Typing { .. } | Operation::React { .. } => return Ok(None),
     };

@@ -17,7 +17,11 @@ pub(crate) struct Chat {
     /// Answers to what no conversation asked.
     pub(crate) answered: Vec<(String, Answer, String)>,
     pub(crate) told: Vec<u64>,
-    conversation: String,
+    pub(crate) conversation: String,
+    /// The model of the last command.
+    pub(crate) model: Option<String>,
+    /// Pictures that were sent.
+    pub(crate) uploads: Vec<String>,
     next: u64,
 }
 
@@ -41,6 +45,7 @@ impl Chat {
             buttons: true,
             reactions: false,
             files: false,
+            largest_picture: Some(100),
             posts_once: true,
             edit_interval_ms: 0,
         };
@@ -54,6 +59,8 @@ impl Chat {
             answered: Vec::new(),
             told: Vec::new(),
             conversation: String::new(),
+            model: None,
+            uploads: Vec::new(),
             next: 0,
         }
     }
@@ -71,8 +78,14 @@ impl Chat {
                             self.bridge.handle(Event::Performed { number, result: Ok(message) }, self.now),
                         );
                     }
+                    Action::Upload { number, file, .. } => {
+                        self.uploads.push(file.blob);
+                        next.extend(
+                            self.bridge.handle(Event::Performed { number, result: Ok(None) }, self.now),
+                        );
+                    }
                     Action::Command { conversation, command, .. } => {
-                        self.conversation = conversation.key;
+                        (self.conversation, self.model) = (conversation.key, conversation.model);
                         self.commands.push(command);
                     }
                     Action::Told { number } => self.told.push(number),
@@ -98,6 +111,10 @@ impl Chat {
 
     /// Something comes in.
     pub(crate) fn incoming(&mut self, sender: Sender, chat: &str, body: IncomingBody) {
+        self.incoming_as(sender, chat, body, None);
+    }
+
+    fn incoming_as(&mut self, sender: Sender, chat: &str, body: IncomingBody, message: Option<&str>) {
         self.next += 1;
         self.event(Event::Incoming(Incoming {
             key: self.next.to_string(),
@@ -106,7 +123,7 @@ impl Chat {
             direct: true,
             addressed: true,
             order: i64::try_from(self.next).unwrap_or(0),
-            message: None,
+            message: message.map(Into::into),
             body,
         }));
     }
@@ -115,6 +132,12 @@ impl Chat {
     pub(crate) fn says(&mut self, sender: Sender, chat: &str, text: &str) {
         let body = IncomingBody::Text { text: text.into(), attachments: Vec::new(), reply_to: None };
         self.incoming(sender, chat, body);
+    }
+
+    /// Somebody says something in a message of this name.
+    pub(crate) fn says_as(&mut self, sender: Sender, chat: &str, text: &str, message: &str) {
+        let body = IncomingBody::Text { text: text.into(), attachments: Vec::new(), reply_to: None };
+        self.incoming_as(sender, chat, body, Some(message));
     }
 
     /// What was given to the engine as prompts.

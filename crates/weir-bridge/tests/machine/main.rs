@@ -4,3 +4,4 @@
 mod asks;
 mod chat;
 mod lessons;
+mod news;

@@ -18,6 +18,7 @@ pub(crate) fn capabilities(posts_once: bool) -> Capabilities {
         buttons: true,
         reactions: false,
         files: false,
+        largest_picture: Some(100),
         posts_once,
         edit_interval_ms: 1_000,
     }
@@ -41,6 +42,8 @@ fn is_marked_up(operation: &Operation) -> bool {
 pub(crate) struct Screen {
     pub(crate) posts_once: bool,
     pub(crate) messages: BTreeMap<String, Shown>,
+    /// What is in the pictures that were sent.
+    pub(crate) uploads: Vec<String>,
     keys: BTreeMap<String, String>,
     next: u64,
     /// When each chat was edited.
@@ -81,7 +84,14 @@ impl Screen {
                 self.messages.remove(message.as_str());
                 Ok(None)
             }
-            Operation::Typing { .. } | Operation::React { .. } | Operation::Upload { .. } => Ok(None),
+            Operation::Upload { file, key, .. } => {
+                let again = self.keys.insert(key.clone(), String::new()).is_some();
+                if !(again && self.posts_once) {
+                    self.uploads.push(String::from_utf8_lossy(&file.data).into_owned());
+                }
+                Ok(None)
+            }
+            Operation::Typing { .. } | Operation::React { .. } => Ok(None),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use weir_bridge::channel::Attachment;
 use weir_bridge::engine::{Ask, AskKind, Command, Ending, EndingOutcome, Report};
 
 use crate::random::Random;
@@ -116,7 +117,7 @@ impl Engine {
         };
         let scope = entry.scope.clone();
         let number = turn.number;
-        let report = match random.below(7) {
+        let report = match random.below(8) {
             0 => Report::ToolStarted { id: "t".into(), title: "Bash: ls".into() },
             1 => Report::ToolEnded { id: "t".into() },
             2 | 3 => Report::Text { block: number, text: "some words that grow ".repeat(4), replaces: false },
@@ -129,6 +130,7 @@ impl Engine {
                 };
                 Report::Asked(Ask { request: format!("ask-{number}"), kind })
             }
+            6 => Report::Pictures(vec![picture(number, random)]),
             5 => {
                 self.end(name, EndingOutcome::Failed("The API is overloaded.".into()));
                 return;
@@ -184,4 +186,10 @@ impl Engine {
     pub(crate) fn answered(&self) -> impl Iterator<Item = (&String, &Ending)> {
         self.ended.iter()
     }
+}
+
+/// One of two pictures of a turn.
+fn picture(turn: u64, random: &mut Random) -> Attachment {
+    let blob = format!("turn-{turn}-{}", random.below(2));
+    Attachment { name: "picture.png".into(), media_type: "image/png".into(), size: 10, blob }
 }

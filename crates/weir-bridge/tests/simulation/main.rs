@@ -30,6 +30,7 @@ fn check(seed: u64) {
     every_answer_is_there_once(&world);
     edits_keep_their_distance(&world);
     order_holds(&world);
+    pictures_are_there_once(&world);
     assert_eq!(world.leftovers(), Vec::<&(weir_bridge::machine::Kind, String)>::new());
 }
 
@@ -65,6 +66,16 @@ fn every_answer_is_there_once(world: &World) {
             }
         }
     }
+}
+
+fn pictures_are_there_once(world: &World) {
+    let mut uploads = world.screen.uploads.clone();
+    uploads.sort();
+    let before = uploads.len();
+    uploads.dedup();
+    // A channel may not recognise an upload, and turns of steered messages are not told apart before they end.
+    let is_sure = world.screen.posts_once && world.mode != QueueMode::Steer;
+    assert!(!is_sure || before == uploads.len(), "{uploads:?}");
 }
 
 fn edits_keep_their_distance(world: &World) {

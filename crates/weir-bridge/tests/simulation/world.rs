@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use weir_bridge::channel::{Incoming, IncomingBody, Operation, Place, Sender};
+use weir_bridge::channel::{Incoming, IncomingBody, Operation, OutgoingFile, Place, Sender};
 use weir_bridge::driver::Batch;
 use weir_bridge::machine::{Action, Bridge, Event, Kept, Kind, QueueMode, Role, Settings};
 
@@ -78,6 +78,7 @@ impl World {
     /// One thing happens.
     pub(crate) fn step(&mut self) {
         match self.random.below(20) {
+            0 if self.random.chance(30) => self.change(),
             0..=2 => self.write(),
             3..=5 => self.deliver(),
             6..=9 => self.engine.advance(&mut self.random),
@@ -116,6 +117,22 @@ impl World {
             body: IncomingBody::Text { text, attachments: Vec::new(), reply_to: None },
         };
         self.written.push(incoming.clone());
+        self.undelivered.push(incoming);
+    }
+
+    /// Somebody changes something that they have written, whatever has become of it.
+    fn change(&mut self) {
+        if self.written.is_empty() {
+            return;
+        }
+        let pick = usize::try_from(self.random.below(self.written.len() as u64)).unwrap_or(0);
+        let mut incoming = self.written[pick].clone();
+        let (Some(message), IncomingBody::Text { text, .. }) = (incoming.message.take(), incoming.body)
+        else {
+            return;
+        };
+        incoming.key = format!("e{}", self.now);
+        incoming.body = IncomingBody::Edited { message, text: format!("{text}, please") };
         self.undelivered.push(incoming);
     }
 
@@ -216,6 +233,11 @@ impl World {
                     self.screen.edited(&place.chat, self.now);
                 }
                 self.flights.push_back((number, operation));
+            }
+            Action::Upload { number, place, file, key } => {
+                let file =
+                    OutgoingFile { name: file.name, media_type: file.media_type, data: file.blob.into() };
+                self.flights.push_back((number, Operation::Upload { place, file, key }));
             }
             Action::Command { scope, conversation, command } => {
                 self.engine.command(&scope, &conversation.key, command);

@@ -34,7 +34,9 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
     let is_terminal = std::io::stdout().is_terminal();
     let (sender, lines) = mpsc::channel(16);
     let columns = is_terminal.then(columns);
-    let terminal = Arc::new(TerminalChannel::new(lines, Box::new(std::io::stdout()), columns));
+    let pictures = std::env::temp_dir().join(format!("weir-pictures-{}", std::process::id()));
+    let terminal =
+        Arc::new(TerminalChannel::new(lines, Box::new(std::io::stdout()), columns).pictures(pictures));
     let channels: BTreeMap<ChannelName, Arc<dyn Channel>> =
         BTreeMap::from([(CHANNEL.into(), Arc::clone(&terminal) as Arc<dyn Channel>)]);
     let (notes, _) = mpsc::unbounded_channel();

@@ -7,6 +7,7 @@ use super::Host;
 use crate::error::HostError;
 use crate::export;
 use crate::files::{self, FileDiff};
+use crate::message::Image;
 use crate::output;
 use crate::pages::{Export, ExportFormat, LogEvent, LogPage, TranscriptPage};
 use crate::transcript;
@@ -73,6 +74,20 @@ impl Host {
         self.row(id).await?;
         let (id, tool) = (id.clone(), tool.clone());
         self.blocking(move |core| output::tool_output(core, &id, &tool)).await
+    }
+
+    /// The pictures in what a tool call gave back, of which the view keeps only how many there are.
+    ///
+    /// # Errors
+    /// If there is no such session, or no such call in it.
+    pub async fn tool_pictures(
+        &self,
+        id: &ConversationId,
+        tool: &ToolUseId,
+    ) -> Result<Vec<Image>, HostError> {
+        self.row(id).await?;
+        let (id, tool) = (id.clone(), tool.clone());
+        self.blocking(move |core| output::tool_pictures(core, &id, &tool)).await
     }
 
     /// Writes a session out, piece by piece.

@@ -18,6 +18,7 @@ use crate::error::HostError;
 use crate::heard::Heard;
 use crate::info::{SessionInfo, SessionStatus, kept};
 use crate::item::{Item, search_text};
+use crate::labels::Labeller;
 use crate::load::walk;
 use crate::pages::{Created, ListSessions, SessionPage};
 use crate::settings::{Actor, KeptSettings, NewSession};
@@ -313,7 +314,7 @@ fn copy(
     keep_entries: usize,
 ) -> Result<Book, HostError> {
     let mut book = Book::new(keep_entries);
-    let (mut heard, mut decoder) = (Heard::default(), Decoder::new());
+    let (mut heard, mut decoder, mut labeller) = (Heard::default(), Decoder::new(), Labeller::default());
     let mut events: Vec<NewEvent> = Vec::new();
     walk(store, &parent.id, 0, |event| {
         if event.seq > parent.newest {
@@ -321,11 +322,15 @@ fn copy(
         }
         // Names that senders gave belong to the conversation in which they gave them.
         let mut copy = NewEvent::new(event.at, event.kind.clone(), event.payload.clone());
-        copy.search_text = match Item::read(&event.kind, event.payload.clone()) {
-            Some(Item::Line(raw)) => search_text(&decoder.decode(&raw)),
-            Some(Item::Message(message)) => Some(message.text.clone()),
-            _ => None,
-        };
+        match Item::read(&event.kind, event.payload.clone()) {
+            Some(Item::Line(raw)) => {
+                let line = decoder.decode(&raw);
+                copy.search_text = search_text(&line);
+                copy.labels = labeller.labels(&line);
+            }
+            Some(Item::Message(message)) => copy.search_text = Some(message.text.clone()),
+            _ => {}
+        }
         events.push(copy);
         book.replay(event, &mut heard);
         if events.len() >= COPIED {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{ConversationId, ExportFormat, Host, HostError, NewSession, SearchQuery};
-use weir_store::{Append, CheckpointQuery, NewEvent, Store};
+use weir_store::{Append, CheckpointQuery, NewEvent, ReadQuery, Store};
+use weir_transcript::{Delivery, EntryBody, ToolState};
 
 use crate::place::{Place, ask, id_of, me, says, script, soon, until};
 
@@ -103,6 +104,70 @@ async fn pages_that_begin_at_a_checkpoint_are_those_of_the_whole_log() {
 }
 
 #[tokio::test]
+async fn an_old_page_tells_how_a_long_turn_ended() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.keep_entries = 4;
+    let host = Host::open(options).await.unwrap();
+    let id = place.session(&host).await;
+    let mut steps: Vec<_> =
+        (0..40).map(|_| json!({"text": "on it", "tool": "Bash", "input": {"command": "true"}})).collect();
+    steps.push(json!({"text": "done"}));
+    ask(&host, &id, script(&json!(steps))).await;
+    let page = soon(host.transcript(&id, Some(3), 2)).await.unwrap();
+    let first = page.entries.last().unwrap();
+    let EntryBody::User(message) = &first.body else { panic!("{first:?}") };
+    // Its entry was dropped from the view long before the turn came to its end.
+    assert_eq!(message.delivery, Delivery::Answered);
+    assert!(first.turn.is_some());
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+/// A call that runs while so much else happens that its entry is dropped; then its result, or none.
+fn long_call(result: Option<&str>) -> Vec<NewEvent> {
+    let said = |id: &str, block: serde_json::Value| json!({"type": "assistant", "session_id": "s", "message": {"id": id, "role": "assistant", "content": [block]}});
+    let mut lines =
+        vec![json!({"type": "system", "subtype": "init", "session_id": "s", "model": "m", "tools": []})];
+    let call = json!({"type": "tool_use", "id": "slow", "name": "Bash", "input": {"command": "make"}});
+    lines.push(said("m", call));
+    lines.extend((0..60).map(|number| {
+        said(&format!("m{number}"), json!({"type": "text", "text": format!("text {number}")}))
+    }));
+    lines.extend(result.map(|output| {
+        let block = json!({"type": "tool_result", "tool_use_id": "slow", "content": output});
+        json!({"type": "user", "session_id": "s", "message": {"role": "user", "content": [block]}})
+    }));
+    lines.push(
+        json!({"type": "result", "subtype": "success", "is_error": false, "result": "done", "num_turns": 1,
+        "session_id": "s", "total_cost_usd": 0.0, "usage": {}, "modelUsage": {}, "permission_denials": []}),
+    );
+    lines.iter().map(|line| NewEvent::new(1, "line", line.to_string().into_bytes())).collect()
+}
+
+#[tokio::test]
+async fn an_old_page_has_the_result_of_a_call_that_took_long() {
+    for (result, state) in [(Some("built"), ToolState::Succeeded), (None, ToolState::Interrupted)] {
+        let place = Place::new();
+        let mut options = place.options();
+        options.keep_entries = 4;
+        let store = Arc::clone(&options.store);
+        let host = Host::open(options).await.unwrap();
+        let id = place.session(&host).await;
+        store.append(Append::new(id.clone(), long_call(result))).await.unwrap();
+        let page = soon(host.transcript(&id, Some(4), 3)).await.unwrap();
+        let call = page.entries.iter().find_map(|entry| match &entry.body {
+            EntryBody::Tool(tool) => Some(tool),
+            _ => None,
+        });
+        let call = call.unwrap();
+        assert_eq!(call.state, state);
+        assert_eq!(call.output.as_ref().map(|output| output.text.to_str()).as_deref(), result);
+        assert!(String::from_utf8_lossy(call.input.as_raw().bytes()).contains("make"));
+        soon(host.shut_down(Duration::ZERO)).await;
+    }
+}
+
+#[tokio::test]
 async fn a_session_at_work_keeps_checkpoints() {
     let place = Place::new();
     let mut options = place.options();
@@ -127,6 +192,7 @@ async fn changes_to_files_are_collected_over_the_whole_log() {
     let place = Place::new();
     let mut options = place.options();
     options.keep_entries = 4;
+    let store = Arc::clone(&options.store);
     let host = Host::open(options).await.unwrap();
     let new = NewSession { permission_mode: Some("acceptEdits".into()), ..NewSession::new(place.work()) };
     let id = id_of(&host.create(new, &me()).await.unwrap().session);
@@ -145,6 +211,13 @@ async fn changes_to_files_are_collected_over_the_whole_log() {
     assert_eq!(files.len(), 1);
     assert_eq!((files[0].additions, files[0].deletions), (3, 1), "{:?}", files[0]);
     assert!(files[0].unified.contains("+one") && files[0].unified.contains("+three"));
+    // No more is read for it than the calls and their results, also in a fork.
+    let read = ReadQuery { label: Some("files".into()), ..ReadQuery::after(id.clone(), 0) };
+    assert_eq!(store.read(read).await.unwrap().events.len(), 4);
+    let fork = id_of(&soon(host.fork(&id, None, &me())).await.unwrap());
+    assert_eq!(soon(host.diff(&fork)).await.unwrap(), files);
+    let read = ReadQuery { label: Some("files".into()), ..ReadQuery::after(fork, 0) };
+    assert_eq!(store.read(read).await.unwrap().events.len(), 4);
     soon(host.shut_down(Duration::ZERO)).await;
 }
 

@@ -13,6 +13,7 @@ async fn pictures_come_in_and_long_answers_go_out_as_files(encrypted: bool) {
     let anna = Person::new("anna").await;
     let mut place = Place::new(&[&anna.id]).await;
     place.plan.settings.most_parts = 1;
+    place.plan.settings.default_scope.allowed_tools = vec!["Read".into()];
     let bridge = place.plan.start().await;
     let room = anna.makes_room(encrypted, &[place.bot()]).await;
     anna.sees_joined(&room, place.bot()).await;
@@ -26,6 +27,13 @@ async fn pictures_come_in_and_long_answers_go_out_as_files(encrypted: bool) {
     assert_eq!((shown.text.as_str(), shown.encrypted), ("answer.md", encrypted));
     let text = String::from_utf8(anna.opens(shown.file.unwrap()).await).unwrap();
     assert_eq!(text.matches("A paragraph of some length").count(), 300);
+    // A picture that a tool gives back.
+    std::fs::write(place.path("work/chart.png"), PICTURE).unwrap();
+    let read = json!({"tool": "Read", "input": {"file_path": place.path("work/chart.png")}});
+    anna.says(&room, &script(&json!([read, {"text": "Here it is."}]))).await;
+    let (_, shown) = anna.sees("the picture", |shown| shown.text == "picture.png").await;
+    assert_eq!((shown.encrypted, shown.sender.as_ref()), (encrypted, place.bot()));
+    assert_eq!(anna.opens(shown.file.unwrap()).await, PICTURE);
     bridge.end().await;
 }
 

@@ -5,6 +5,7 @@
 #![recursion_limit = "256"]
 
 mod asks;
+mod changes;
 mod conversations;
 mod files;
 mod killed;

@@ -10,10 +10,10 @@ use matrix_sdk::config::SyncSettings;
 use matrix_sdk::deserialized_responses::{TimelineEvent, TimelineEventKind};
 use matrix_sdk::media::{MediaFormat, MediaRequestParameters};
 use matrix_sdk::ruma::api::client::account::register;
-use matrix_sdk::ruma::api::client::room::create_room;
+use matrix_sdk::ruma::api::client::room::{create_room, upgrade_room};
 use matrix_sdk::ruma::api::client::uiaa::{AuthData, Dummy};
 use matrix_sdk::ruma::events::reaction::ReactionEventContent;
-use matrix_sdk::ruma::events::relation::{Annotation, Reply, Thread};
+use matrix_sdk::ruma::events::relation::{Annotation, Replacement, Reply, Thread};
 use matrix_sdk::ruma::events::room::MediaSource;
 use matrix_sdk::ruma::events::room::encryption::RoomEncryptionEventContent;
 use matrix_sdk::ruma::events::room::member::MembershipState;
@@ -269,6 +269,27 @@ impl Person {
         let mut content = RoomMessageEventContent::text_plain(text);
         content.relates_to = Some(Relation::Reply(Reply::with_event_id(to.clone())));
         self.sends(room, content).await
+    }
+
+    pub(crate) async fn changes(&self, room: &Room, message: &OwnedEventId, text: &str) {
+        let mut content = RoomMessageEventContent::text_plain(format!("* {text}"));
+        let new = RoomMessageEventContent::text_plain(text).into();
+        content.relates_to = Some(Relation::Replacement(Replacement::new(message.clone(), new)));
+        self.sends(room, content).await;
+    }
+
+    /// Gives somebody the right to do everything in a room.
+    pub(crate) async fn makes_admin(&self, room: &Room, who: &UserId) {
+        let room = self.room(room);
+        room.update_power_levels(vec![(who, matrix_sdk::ruma::int!(100))]).await.unwrap();
+    }
+
+    /// Makes a new room of a room, as a person does in the settings of theirs.
+    pub(crate) async fn upgrades(&self, room: &Room) -> Room {
+        let version = room.version().unwrap_or(matrix_sdk::ruma::RoomVersionId::V10);
+        let request = upgrade_room::v3::Request::new(room.room_id().to_owned(), version);
+        let new = self.client.send(request).await.unwrap().replacement_room;
+        self.waits("the new room", |_| self.client.get_room(&new)).await
     }
 
     pub(crate) async fn reacts(&self, room: &Room, to: &OwnedEventId, key: &str) {

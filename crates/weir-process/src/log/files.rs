@@ -36,14 +36,14 @@ const ATTEMPTS: usize = 1000;
 /// Creates the logs. Without options, or where that fails and logs are not required, there are none; the failure is
 /// then reported like one that comes later.
 pub(crate) fn create(options: Option<&LogOptions>, secrets: &Secrets) -> Result<LogFiles, LogError> {
-    let health = LogHealth::new(options.is_some_and(|options| options.require));
-    let Some(options) = options else { return Ok(without_files(&health)) };
+    let Some(options) = options else { return Ok(none()) };
+    let health = LogHealth::new(options.require);
     match try_create(options, secrets, &health) {
         Ok(files) => Ok(files),
         Err(source) if options.require => Err(LogError { path: options.directory.clone(), source }),
         Err(source) => {
             health.report(&options.directory, source);
-            Ok(without_files(&health))
+            Ok(without_files(|| LogWriter::failed(&health)))
         }
     }
 }
@@ -98,16 +98,11 @@ fn plain(text: &str) -> String {
     if plain.trim_matches('.').is_empty() { "unnamed".to_owned() } else { plain }
 }
 
-/// Logs that are not kept.
+/// Logs that nobody asked for.
 pub(crate) fn none() -> LogFiles {
-    without_files(&LogHealth::new(false))
+    without_files(LogWriter::none)
 }
 
-fn without_files(health: &Arc<LogHealth>) -> LogFiles {
-    LogFiles {
-        output: LogWriter::none(health),
-        input: LogWriter::none(health),
-        stderr: LogWriter::none(health),
-        paths: None,
-    }
+fn without_files(writer: impl Fn() -> LogWriter) -> LogFiles {
+    LogFiles { output: writer(), input: writer(), stderr: writer(), paths: None }
 }

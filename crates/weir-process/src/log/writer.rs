@@ -59,7 +59,8 @@ impl LogHealth {
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     target: Option<Box<Target>>,
-    health: Arc<LogHealth>,
+    /// None where no log was asked for.
+    health: Option<Arc<LogHealth>>,
 }
 
 #[derive(Debug)]
@@ -108,14 +109,19 @@ impl Parts {
 }
 
 impl LogWriter {
-    /// A log that is not kept.
-    pub(crate) fn none(health: &Arc<LogHealth>) -> Self {
-        Self { target: None, health: Arc::clone(health) }
+    /// A log that nobody asked for.
+    pub(crate) fn none() -> Self {
+        Self { target: None, health: None }
+    }
+
+    /// A log that could not be made.
+    pub(crate) fn failed(health: &Arc<LogHealth>) -> Self {
+        Self { target: None, health: Some(Arc::clone(health)) }
     }
 
     pub(crate) fn new(file: File, parts: Parts, masker: Option<Masker>, health: &Arc<LogHealth>) -> Self {
         let target = Target { file, parts, size: 0, in_line: false, masker };
-        Self { target: Some(Box::new(target)), health: Arc::clone(health) }
+        Self { target: Some(Box::new(target)), health: Some(Arc::clone(health)) }
     }
 
     /// Appends a chunk. Fails only if logs are required; otherwise a failure waits in [`LogWriter::take_error`].
@@ -123,10 +129,9 @@ impl LogWriter {
         if let Some(target) = &mut self.target
             && let Err(error) = target.write(bytes)
         {
-            self.health.report(&target.parts.path(target.parts.current), error);
-            self.target = None;
+            self.fail(error);
         }
-        self.health.check()
+        self.check()
     }
 
     /// Writes what was held back. Called at the end, and once more on drop.
@@ -134,10 +139,19 @@ impl LogWriter {
         if let Some(target) = &mut self.target
             && let Err(error) = target.finish()
         {
-            self.health.report(&target.parts.path(target.parts.current), error);
-            self.target = None;
+            self.fail(error);
         }
-        self.health.check()
+        self.check()
+    }
+
+    fn fail(&mut self, error: io::Error) {
+        if let (Some(target), Some(health)) = (self.target.take(), &self.health) {
+            health.report(&target.parts.path(target.parts.current), error);
+        }
+    }
+
+    fn check(&self) -> io::Result<()> {
+        self.health.as_ref().map_or(Ok(()), |health| health.check())
     }
 
     /// Whether anything is written at all.
@@ -146,7 +160,7 @@ impl LogWriter {
     }
 
     pub(crate) fn take_error(&self) -> Option<LogError> {
-        self.health.take()
+        self.health.as_ref()?.take()
     }
 }
 

@@ -1,17 +1,56 @@
 //! Pipes.
 
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use rustix::io::Errno;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe;
 
 use super::large::LargePipe;
 
 /// The end of standard input that we write to.
-pub(crate) type WritePipe = pipe::Sender;
+///
+/// Tokio is asked to watch it only while it is full, which is seldom: a session that waits pays nothing for it.
+#[derive(Debug)]
+pub(crate) struct WritePipe(Option<Writer>);
+
+#[derive(Debug)]
+enum Writer {
+    Unwatched(OwnedFd),
+    Watched(pipe::Sender),
+}
+
+impl WritePipe {
+    pub(crate) fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if let Some(Writer::Unwatched(file)) = &self.0 {
+            match rustix::io::write(file, bytes) {
+                Err(Errno::AGAIN) => {}
+                other => return Poll::Ready(Ok(other?)),
+            }
+        }
+        if let Some(Writer::Unwatched(file)) = self.0.take_if(|writer| matches!(writer, Writer::Unwatched(_)))
+        {
+            self.0 = Some(Writer::Watched(pipe::Sender::from_owned_fd(file)?));
+        }
+        match &mut self.0 {
+            Some(Writer::Watched(sender)) => Pin::new(sender).poll_write(context, bytes),
+            // A pipe that could not be watched is closed.
+            _ => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
+    /// Nothing is left to write for now.
+    pub(crate) fn rest(&mut self) {
+        if let Some(Writer::Watched(sender)) = self.0.take_if(|writer| matches!(writer, Writer::Watched(_))) {
+            self.0 = sender.into_nonblocking_fd().ok().map(Writer::Unwatched);
+        }
+    }
+}
 
 /// The end of standard error that we read from.
 pub(crate) type ErrorPipe = pipe::Receiver;
@@ -62,12 +101,13 @@ pub(super) fn error_pipe() -> io::Result<(ErrorPipe, OwnedFd)> {
 /// A pipe for the CLI's input: our end and its end.
 pub(super) fn input_pipe() -> io::Result<(WritePipe, OwnedFd)> {
     let (theirs, ours) = pipe()?;
-    Ok((pipe::Sender::from_owned_fd(ours)?, theirs))
+    rustix::io::ioctl_fionbio(&ours, true)?;
+    Ok((WritePipe(Some(Writer::Unwatched(ours))), theirs))
 }
 
 /// Waits until there is something to read. `false` if that cannot be found out any more.
 pub(crate) async fn error_pipe_readable(pipe: &ErrorPipe) -> bool {
-    pipe.readable().await.is_ok()
+    poll_fn(|context| pipe.poll_read_ready(context)).await.is_ok()
 }
 
 /// Reads for a task that was told that there is something; tokio learns from it when there is nothing any more.
@@ -78,4 +118,50 @@ pub(crate) fn read_ready_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::
 /// Reads what is there now, whether tokio has noticed it or not.
 pub(crate) fn read_error_pipe(pipe: &ErrorPipe, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::io::read(pipe.as_fd(), buffer)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_watched(pipe: &WritePipe) -> bool {
+        matches!(pipe.0, Some(Writer::Watched(_)))
+    }
+
+    #[tokio::test]
+    async fn a_pipe_is_watched_only_while_it_is_full() {
+        let (mut writer, reader) = input_pipe().unwrap();
+        let chunk = [b'x'; 4096];
+        let mut written = 0;
+        // Nobody reads: at some time nothing more fits.
+        loop {
+            let polled = poll_fn(|context| Poll::Ready(writer.poll_write(context, &chunk))).await;
+            match polled {
+                Poll::Ready(count) => written += count.unwrap(),
+                Poll::Pending => break,
+            }
+        }
+        assert!(written >= chunk.len() && is_watched(&writer));
+        let read = tokio::task::spawn_blocking(move || {
+            let mut buffer = vec![0; 2 * written];
+            let first = rustix::io::read(&reader, &mut buffer[..written]).unwrap();
+            (first, reader)
+        });
+        // Wakes up by itself once there is room.
+        let more = poll_fn(|context| writer.poll_write(context, &chunk)).await.unwrap();
+        assert!(more > 0);
+        writer.rest();
+        assert!(!is_watched(&writer));
+        let (first, reader) = read.await.unwrap();
+        assert!(poll_fn(|context| writer.poll_write(context, b"end")).await.unwrap() == 3);
+        drop(writer);
+        let rest = tokio::task::spawn_blocking(move || {
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut std::fs::File::from(reader), &mut bytes).unwrap();
+            bytes
+        });
+        let rest = rest.await.unwrap();
+        assert_eq!(first + rest.len(), written + more + 3);
+        assert!(rest.ends_with(b"end"));
+    }
 }

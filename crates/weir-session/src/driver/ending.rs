@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::{Driver, Streams, Woken, decided_by, next_text};
+use super::{Driver, Streams, Woken, decided, next_text};
 use crate::machine::Event;
 
 /// How long the output may take to end once no process is left that could write to it.
@@ -36,7 +36,7 @@ impl Driver {
             let woken = tokio::select! {
                 woken = next_while_ending(&mut self.streams, self.outlet.observer.is_some()) => woken,
                 ended = &mut stop => break ended,
-                Some(decided) = self.deciding.join_next_with_id() => decided_by(decided),
+                decided = decided(&mut self.deciding) => decided,
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
             };
             match woken {

@@ -40,7 +40,7 @@ enum How {
 pub(super) struct Prepared {
     program: PathBuf,
     /// None where nothing depends on it.
-    capabilities: Option<Capabilities>,
+    capabilities: Option<Box<Capabilities>>,
 }
 
 /// A step on the way to a process.
@@ -114,7 +114,7 @@ impl Launcher {
     /// Notes what a CLI can do. Says whether it is too old to be asked whether it is ready.
     pub(super) fn learn(&mut self, known: Capabilities) -> bool {
         if let How::Cli(Some(prepared)) = &mut self.how {
-            prepared.capabilities = Some(known);
+            prepared.capabilities = Some(Box::new(known));
         }
         self.is_too_old()
     }
@@ -136,7 +136,8 @@ impl Launcher {
                 let capabilities = match probe {
                     Some((cache, environment)) => {
                         let cache = cache.unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
-                        Some(cache.probe(&found.path, &environment).await.map_err(StartError::Probe)?)
+                        let known = cache.probe(&found.path, &environment).await;
+                        Some(Box::new(known.map_err(StartError::Probe)?))
                     }
                     None => None,
                 };

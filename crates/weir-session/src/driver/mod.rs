@@ -10,14 +10,16 @@ mod our_side;
 mod perform;
 mod starting;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 use weir_process::{Handle, Input, LogPaths, Output, Stderr};
 use weir_transcript::{Change, HostEvent, View};
 use weir_wire::{Decoder, MessageId, OutgoingMessage, RequestId};
@@ -81,9 +83,6 @@ struct Known {
     log_error: Option<Box<str>>,
 }
 
-/// A map without a seed of its own: most sessions have nothing in theirs.
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
-
 /// The driver of one session.
 pub(crate) struct Driver {
     // Dropped in this order: first the process ends, then the rest of what it wrote is read, then its locks are free.
@@ -108,15 +107,18 @@ pub(crate) struct Driver {
     /// Whether anybody holds the session.
     is_held: bool,
     next_ticket: u64,
-    tickets: Map<Ticket, ReplySender>,
+    tickets: BTreeMap<Ticket, ReplySender>,
     /// Who waits for the answer to a message that is not accepted yet.
-    applicants: Map<Ticket, (MessageId, TurnSender)>,
-    waiters: Map<MessageId, TurnSender>,
+    applicants: BTreeMap<Ticket, (MessageId, TurnSender)>,
+    waiters: BTreeMap<MessageId, TurnSender>,
     deciders: Deciders,
-    deciding: JoinSet<Decision>,
+    /// Handlers that decide, while there are any.
+    deciding: Option<JoinSet<Decision>>,
     /// Which request each running handler decides.
-    asked: Map<tokio::task::Id, (RequestId, AbortHandle)>,
+    asked: Vec<(RequestId, AbortHandle)>,
     outlet: Outlet,
+    /// For the machine's deadline. Kept from one to the next, because most lines move it a little.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 /// The streams of a process.
@@ -189,13 +191,14 @@ impl Driver {
             calls,
             is_held: true,
             next_ticket: 0,
-            tickets: Map::default(),
-            applicants: Map::default(),
-            waiters: Map::default(),
+            tickets: BTreeMap::new(),
+            applicants: BTreeMap::new(),
+            waiters: BTreeMap::new(),
             deciders,
-            deciding: JoinSet::new(),
-            asked: Map::default(),
+            deciding: None,
+            asked: Vec::new(),
             outlet: Outlet { observer, feed: Feed::default() },
+            alarm: None,
         }
     }
 
@@ -246,49 +249,56 @@ impl Driver {
         if self.was_occupied && !is_occupied {
             self.decoder.rest();
             self.machine.rest();
-            self.tickets.shrink_to_fit();
-            self.applicants.shrink_to_fit();
-            self.waiters.shrink_to_fit();
+            give_back(&mut self.tickets);
+            give_back(&mut self.applicants);
+            give_back(&mut self.waiters);
             self.asked.shrink_to_fit();
+            self.deciding.take_if(|deciding| deciding.is_empty());
         }
         self.was_occupied = is_occupied;
     }
 
-    async fn wait(&mut self) -> Woken {
+    /// Wakes us when the machine's time has come.
+    fn set_alarm(&mut self) {
         let deadline = self.machine.deadline().map(Instant::from_std);
-        let sleep = async move {
-            match deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
+        match (deadline, &mut self.alarm) {
+            (None, alarm) => *alarm = None,
+            (Some(deadline), Some(alarm)) if alarm.deadline() == deadline => {}
+            (Some(deadline), Some(alarm)) => alarm.as_mut().reset(deadline),
+            (Some(deadline), alarm) => *alarm = Some(Box::pin(tokio::time::sleep_until(deadline))),
+        }
+    }
+
+    /// Its future is what a session that waits is made of, so what is large and seldom there is boxed.
+    async fn wait(&mut self) -> Woken {
+        self.set_alarm();
         let (Some(Streams { output, input, stderr, .. }), Some(handle)) =
             (&mut self.streams, &mut self.handle)
         else {
             return tokio::select! {
                 started = started(&mut self.starting) => Woken::Started(Box::new(started)),
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
-                () = sleep => Woken::Time,
+                () = rings(&mut self.alarm) => Woken::Time,
             };
         };
         let is_open = !output.is_ended();
         let wants_flush = input.wants_flush();
-        let is_deciding = !self.deciding.is_empty();
         let stderr = stderr.as_mut().filter(|_| self.outlet.observer.is_some());
         tokio::select! {
             // In no fixed order: a CLI that never stops writing must not keep callers waiting, nor they it.
             filled = output.fill(), if is_open => Woken::Output(filled),
-            Some(decided) = self.deciding.join_next_with_id(), if is_deciding => decided_by(decided),
+            decided = decided(&mut self.deciding) => decided,
             flushed = input.flush(), if wants_flush => Woken::Flushed(flushed),
             call = self.calls.recv(), if self.is_held => Woken::Call(call),
             text = next_text(stderr) => Woken::Stderr(text),
             _ = handle.wait() => Woken::Exited,
-            () = sleep => Woken::Time,
+            () = rings(&mut self.alarm) => Woken::Time,
         }
     }
 
     fn decided(&mut self, task: tokio::task::Id, decision: Decision) {
-        if let Some((request, _)) = self.asked.remove(&task) {
+        if let Some(place) = self.asked.iter().position(|(_, abort)| abort.id() == task) {
+            let (request, _) = self.asked.swap_remove(place);
             self.tell(Event::Decided { request, decision });
         }
     }
@@ -437,11 +447,31 @@ async fn next_text(stderr: Option<&mut Stderr>) -> Option<weir_process::StderrTe
     }
 }
 
-fn decided_by(decided: Result<(tokio::task::Id, Decision), tokio::task::JoinError>) -> Woken {
-    match decided {
-        Ok((task, decision)) => Woken::Decided(task, decision),
+/// A map that has become empty still has room for a few.
+fn give_back<K, V>(map: &mut BTreeMap<K, V>) {
+    if map.is_empty() {
+        *map = BTreeMap::new();
+    }
+}
+
+async fn rings(alarm: &mut Option<Pin<Box<Sleep>>>) {
+    match alarm {
+        Some(alarm) => alarm.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next decision of a handler; never, while none decides.
+async fn decided(deciding: &mut Option<JoinSet<Decision>>) -> Woken {
+    let next = poll_fn(|context| match deciding {
+        Some(deciding) if !deciding.is_empty() => deciding.poll_join_next_with_id(context),
+        _ => Poll::Pending,
+    });
+    match next.await {
+        Some(Ok((task, decision))) => Woken::Decided(task, decision),
         // One that was withdrawn is no longer listed, so this is for one that panicked.
-        Err(error) => Woken::Decided(error.id(), Decision::deny("The host failed while it decided.")),
+        Some(Err(error)) => Woken::Decided(error.id(), Decision::deny("The host failed while it decided.")),
+        None => std::future::pending().await,
     }
 }
 

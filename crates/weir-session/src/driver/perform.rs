@@ -91,17 +91,18 @@ impl Driver {
             let decision = denied(&ask);
             return self.tell(Event::Decided { request, decision });
         };
-        let abort = self.deciding.spawn(async move { Arc::as_ref(&handler).decide(ask).await });
-        self.asked.insert(abort.id(), (request, abort));
+        let deciding = self.deciding.get_or_insert_default();
+        let abort = deciding.spawn(async move { Arc::as_ref(&handler).decide(ask).await });
+        self.asked.push((request, abort));
     }
 
     fn withdraw(&mut self, request: &weir_wire::RequestId) {
-        let tasks = self.asked.iter().filter(|(_, (asked, _))| asked == request);
-        let tasks: Vec<tokio::task::Id> = tasks.map(|(task, _)| *task).collect();
-        for task in tasks {
-            if let Some((_, abort)) = self.asked.remove(&task) {
+        self.asked.retain(|(asked, abort)| {
+            let is_meant = asked == request;
+            if is_meant {
                 abort.abort();
             }
-        }
+            !is_meant
+        });
     }
 }

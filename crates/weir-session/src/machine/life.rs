@@ -242,7 +242,7 @@ impl Machine {
         self.watchdog.heard(now.instant);
         let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);
-        match self.settings.initialize.clone().filter(|_| !too_old) {
+        match self.settings.greeting.request().filter(|_| !too_old) {
             Some(request) => self.ask_cli(now, Purpose::Initialize, HostRequest::Initialize(request)),
             None => self.ready(),
         }

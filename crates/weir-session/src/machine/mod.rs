@@ -22,7 +22,8 @@ use std::time::Instant;
 
 pub use action::{Action, Reply, Spawn, TurnEnd};
 pub use event::{Command, Event, Now, SendMode, Ticket};
-pub use settings::{Limits, MachineSettings};
+pub(crate) use settings::session_fold;
+pub use settings::{Greeting, Limits, MachineSettings};
 pub use watchdog::Phase;
 
 use weir_transcript::{
@@ -150,6 +151,7 @@ impl Machine {
         self.messages.rest();
         self.asks.rest();
         self.actions.shrink_to_fit();
+        self.fold.rest();
     }
 
     /// What is to be done, in order.

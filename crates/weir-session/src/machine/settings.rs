@@ -12,8 +12,8 @@ pub struct MachineSettings {
     pub resume: Option<SessionId>,
     /// Whether to go on with a copy of it and leave it as it is.
     pub fork: bool,
-    /// What is said to the CLI at the start; none for a CLI that is too old to be asked.
-    pub initialize: Option<InitializeRequest>,
+    /// What is said to the CLI at the start.
+    pub greeting: Greeting,
     /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
     pub keep_process: bool,
     /// Whether the CLI keeps the session on disk, so that the next process can go on with it.
@@ -31,12 +31,41 @@ impl Default for MachineSettings {
         Self {
             resume: None,
             fork: false,
-            initialize: Some(InitializeRequest::default()),
+            greeting: Greeting::Plain,
             keep_process: true,
             persistence: true,
             limits: Limits::default(),
             max_cost_usd: None,
-            fold: FoldOptions { keep_entries: Some(512), ..FoldOptions::default() },
+            fold: session_fold(),
+        }
+    }
+}
+
+/// How much a session keeps of its conversation, unless it is told otherwise: enough to see what it is at, and little
+/// enough that a thousand of them can wait.
+pub(crate) fn session_fold() -> FoldOptions {
+    FoldOptions { keep_entries: Some(512), output_limit: 512, ..FoldOptions::default() }
+}
+
+/// What is said to the CLI at the start.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Greeting {
+    /// Nothing: it is too old to be asked.
+    None,
+    /// Only the question whether it is ready.
+    #[default]
+    Plain,
+    /// That, and what we have for it.
+    With(Box<InitializeRequest>),
+}
+
+impl Greeting {
+    /// The request, if there is one.
+    pub fn request(&self) -> Option<InitializeRequest> {
+        match self {
+            Self::None => None,
+            Self::Plain => Some(InitializeRequest::default()),
+            Self::With(request) => Some((**request).clone()),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use weir_wire::{MessageId, SessionId};
 
 use self::host::{Host, Process};
-use super::{Command, Limits, MachineSettings, Phase, Reply, SendMode, Spawn};
+use super::{Command, Greeting, Limits, MachineSettings, Phase, Reply, SendMode, Spawn};
 use crate::ask::Decision;
 use crate::error::SessionError;
 
@@ -73,7 +73,7 @@ fn only_the_first_process_forks() {
 
 #[test]
 fn a_cli_that_cannot_be_asked_is_ready_at_once() {
-    let mut host = Host::new(MachineSettings { initialize: None, ..MachineSettings::default() });
+    let mut host = Host::new(MachineSettings { greeting: Greeting::None, ..MachineSettings::default() });
     host.send("m1", SendMode::Queue);
     host.started();
     assert_eq!(host.written.len(), 1);

@@ -4,12 +4,16 @@
 //! inside the transaction, and followers see what other processes write within [`SqliteOptions::poll_interval`].
 //! So a terminal can list and search while a server runs. Which process drives a conversation is not decided here.
 
+mod checkpointer;
+mod index;
 mod open;
+mod queue;
 mod read;
 mod readers;
 mod rows;
 mod schema;
 mod store;
+mod task;
 mod write;
 mod writer;
 

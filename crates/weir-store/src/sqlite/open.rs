@@ -12,7 +12,7 @@ use super::schema;
 use crate::error::StoreError;
 
 /// How long a write waits for another process.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
+pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// The write-ahead log is cut back to this after a burst.
 const WAL_LIMIT: i64 = 16 << 20;
 
@@ -22,7 +22,8 @@ pub enum Durability {
     /// Everything, also a loss of power: each transaction is synced to the disk before it is acknowledged.
     #[default]
     Synced,
-    /// The end of the process, however it ends. After a loss of power the newest writes may be missing.
+    /// The end of the process, however it ends. After a loss of power the newest writes may be missing: those since
+    /// the last quiet quarter of a second, or the last few megabytes where it is never quiet.
     Process,
 }
 
@@ -73,6 +74,10 @@ impl Database {
         }
     }
 
+    pub(super) fn no_thread(&self, source: io::Error) -> StoreError {
+        self.io("start a thread for", source)
+    }
+
     fn io(&self, action: &'static str, source: io::Error) -> StoreError {
         StoreError::Io { action, path: self.path.clone(), source: Arc::new(source) }
     }
@@ -99,6 +104,8 @@ impl Database {
         };
         connection.pragma_update(None, "synchronous", synchronous).map_err(failed)?;
         connection.pragma_update(None, "journal_size_limit", WAL_LIMIT).map_err(failed)?;
+        // A thread of its own does that: no write waits for it.
+        connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(())).map_err(failed)?;
         schema::migrate(&mut connection).map_err(failed)?;
         self.limit_size(&connection, options.size_limit).map_err(failed)?;
         Ok(connection)
@@ -108,6 +115,13 @@ impl Database {
     pub(super) fn open_reader(&self) -> Result<Connection, StoreError> {
         let connection = self.connect()?;
         connection.pragma_update(None, "query_only", true).map_err(|source| self.error(source))?;
+        Ok(connection)
+    }
+
+    /// A connection that moves what was written into the file, and syncs both.
+    pub(super) fn open_checkpointer(&self) -> Result<Connection, StoreError> {
+        let connection = self.connect()?;
+        connection.pragma_update(None, "synchronous", "normal").map_err(|source| self.error(source))?;
         Ok(connection)
     }
 

@@ -111,9 +111,13 @@ pub(super) fn newest(connection: &Connection, id: &ConversationId) -> rusqlite::
     Ok(head(connection, id)?.map(|(_, newest)| newest))
 }
 
+/// The newest revision: that of a conversation, or of the last one that was deleted.
 pub(super) fn revision(connection: &Connection) -> rusqlite::Result<u64> {
     connection
-        .prepare_cached("SELECT value FROM meta WHERE name = 'revision'")?
+        .prepare_cached(
+            "SELECT max(value, coalesce((SELECT max(revision) FROM conversation), 0)) FROM meta \
+             WHERE name = 'revision'",
+        )?
         .query_row([], |row| row.get(0).map(unsigned))
 }
 
@@ -131,42 +135,83 @@ pub(super) fn events(connection: &Connection, query: &ReadQuery) -> Result<Event
         EventRange::After(seq) => (seq.saturating_add(1), u64::MAX, ""),
         EventRange::Before(seq) => (1, seq.saturating_sub(1), "DESC"),
     };
-    let bounds = (place(number, first), place(number, last));
-    let (count, more) = fitting(&connection, query, bounds, order)?;
-
-    let sql = format!(
-        "SELECT place, at, kind, client_id, payload FROM event WHERE place BETWEEN ?1 AND ?2 \
-         ORDER BY place {order} LIMIT ?3"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let found = statement.query_map(params![bounds.0, bounds.1, count], rows::event)?;
-    let events = found.collect::<rusqlite::Result<Vec<_>>>()?;
+    let wanted = Wanted {
+        bounds: (place(number, first), place(number, last)),
+        order,
+        label: query.label.as_deref().map(|label| (number, label)),
+    };
+    let (count, more) = fitting(&connection, query, &wanted)?;
+    let columns = "event.place, at, kind, client_id, payload";
+    let mut events = Vec::new();
+    wanted.each(&connection, columns, count, |row| {
+        events.push(rows::event(row)?);
+        Ok(true)
+    })?;
     Ok(EventPage { events, newest, more })
+}
+
+/// Which events a page is made of.
+struct Wanted<'a> {
+    bounds: (i64, i64),
+    order: &'static str,
+    /// Only those of this conversation with this label.
+    label: Option<(i64, &'a str)>,
+}
+
+impl Wanted<'_> {
+    /// Hands them on in order, until there are enough.
+    fn each(
+        &self,
+        connection: &Connection,
+        columns: &str,
+        most: i64,
+        mut take: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<bool>,
+    ) -> rusqlite::Result<()> {
+        let ((first, last), order) = (self.bounds, self.order);
+        let Some((number, label)) = self.label else {
+            let sql = format!(
+                "SELECT {columns} FROM event WHERE place BETWEEN ?1 AND ?2 ORDER BY place {order} LIMIT ?3"
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut found = statement.query(params![first, last, most])?;
+            while let Some(row) = found.next()?
+                && take(row)?
+            {}
+            return Ok(());
+        };
+        let unlabelled: i64 = connection
+            .prepare_cached("SELECT unlabelled FROM conversation WHERE number = ?1")?
+            .query_row([number], |row| row.get(0))?;
+        // CROSS JOIN: from the labels to their events, and not through the log.
+        let sql = format!(
+            "WITH wanted AS (SELECT place FROM event WHERE place BETWEEN ?1 AND min(?2, ?4) \
+               UNION ALL SELECT place FROM label WHERE conversation = ?5 AND label = ?6 \
+               AND place BETWEEN max(?1, ?4 + 1) AND ?2 ORDER BY place {order} LIMIT ?3) \
+             SELECT {columns} FROM wanted CROSS JOIN event ON event.place = wanted.place \
+             ORDER BY event.place {order}"
+        );
+        let before_labels = place(number, unsigned(unlabelled));
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut found = statement.query(params![first, last, most, before_labels, number, label])?;
+        while let Some(row) = found.next()?
+            && take(row)?
+        {}
+        Ok(())
+    }
 }
 
 /// How many events fit on the page, and whether more follow. Looks at lengths only, so that a page of small events
 /// before a huge one does not load the huge one.
-fn fitting(
-    connection: &Connection,
-    query: &ReadQuery,
-    bounds: (i64, i64),
-    order: &str,
-) -> rusqlite::Result<(i64, bool)> {
-    let sql = format!(
-        "SELECT length(payload) FROM event WHERE place BETWEEN ?1 AND ?2 ORDER BY place {order} LIMIT ?3"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
+fn fitting(connection: &Connection, query: &ReadQuery, wanted: &Wanted<'_>) -> rusqlite::Result<(i64, bool)> {
     let most = signed(query.max_events as u64);
-    let mut lengths = statement.query(params![bounds.0, bounds.1, most.saturating_add(1)])?;
-    let (mut count, mut bytes) = (0, 0_u64);
-    while let Some(row) = lengths.next()? {
+    let (mut count, mut bytes, mut more) = (0, 0_u64, false);
+    wanted.each(connection, "length(payload)", most.saturating_add(1), |row| {
         bytes = bytes.saturating_add(unsigned(row.get(0)?));
-        if count >= most || (bytes > query.max_bytes as u64 && count > 0) {
-            return Ok((count, true));
-        }
-        count += 1;
-    }
-    Ok((count, false))
+        more = count >= most || (bytes > query.max_bytes as u64 && count > 0);
+        count += i64::from(!more);
+        Ok(!more)
+    })?;
+    Ok((count, more))
 }
 
 pub(super) fn event(

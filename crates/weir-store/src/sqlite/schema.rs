@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
 /// The steps from an empty file to the newest format. A step that was released is never edited.
-const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS];
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, BESIDE_THE_LOG];
 
 /// The newest format that is known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -82,6 +82,21 @@ CREATE TABLE checkpoint (
     data BLOB NOT NULL,
     PRIMARY KEY (conversation, seq)
 ) STRICT;
+";
+
+const BESIDE_THE_LOG: &str = "
+-- Texts that are not in `search` yet, by the place of their event.
+CREATE TABLE unindexed (place INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+
+CREATE TABLE label (
+    conversation INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    PRIMARY KEY (conversation, label, place)
+) STRICT, WITHOUT ROWID;
+-- So many events of a log are from before there were labels.
+ALTER TABLE conversation ADD COLUMN unlabelled INTEGER NOT NULL DEFAULT 0;
+UPDATE conversation SET unlabelled = newest;
 ";
 
 /// Brings the file to the newest format. Two processes may come here at the same time.

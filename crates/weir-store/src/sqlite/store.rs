@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::open::{Database, SqliteOptions};
-use super::read;
+use super::checkpointer::Checkpointer;
+use super::open::{Database, Durability, SqliteOptions};
+use super::queue::{Queue, Weight};
 use super::readers::Readers;
-use super::write;
-use super::writer::{Queue, Writer};
+use super::writer::Writer;
+use super::{index, read, write};
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::error::StoreError;
@@ -19,8 +20,8 @@ use crate::reply::Reply;
 use crate::store::Store;
 use crate::tail::{Tail, TailState, Tails};
 
-/// About what a write without events takes while it waits.
-const SMALL_WRITE: usize = 1024;
+/// A write without events. It is rare, and may wait for a thread.
+const WITHOUT_EVENTS: Weight = Weight { bytes: 1024, texts: 0, at_once: false };
 
 /// A store in a SQLite file.
 ///
@@ -43,26 +44,18 @@ impl SqliteStore {
         let database = Database { path: path.into() };
         let connection = database.open_writer(options)?;
         let epoch = read::epoch(&connection).map_err(|source| database.error(source))?;
-        let queue = Arc::new(Queue::new(options.queue_limit));
-        let tails = Arc::new(Tails::new());
-        let writer = Writer {
-            connection,
-            database: database.clone(),
-            queue: Arc::clone(&queue),
-            tails: Arc::clone(&tails),
-            poll_interval: options.poll_interval,
-        };
+        let checkpointer = Checkpointer::start(database.clone())?;
+        let at_once = options.durability == Durability::Process;
+        let queue = Queue::new(connection, database.clone(), options.queue_limit, at_once);
+        let queue = Arc::new(queue);
+        let writer = Writer { queue: Arc::clone(&queue), checkpointer, poll_interval: options.poll_interval };
         let thread = std::thread::Builder::new().name("weir-store-write".to_owned());
-        let thread = thread.spawn(move || writer.run()).map_err(|source| StoreError::Io {
-            action: "start a thread for",
-            path: database.path.clone(),
-            source: Arc::new(source),
-        })?;
+        let thread = thread.spawn(move || writer.run()).map_err(|source| database.no_thread(source))?;
         Ok(Self {
             epoch,
             path: database.path.clone(),
+            tails: Arc::clone(queue.tails()),
             queue,
-            tails,
             writer: Some(thread),
             readers: Some(Readers::new(database, options.readers)),
         })
@@ -103,7 +96,7 @@ impl Store for SqliteStore {
     }
 
     fn create(&self, new: NewConversation) -> Reply<Conversation> {
-        self.queue.send(SMALL_WRITE, move |connection| write::create(connection, &new))
+        self.queue.send(WITHOUT_EVENTS, move |connection| write::create(connection, &new))
     }
 
     fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>> {
@@ -111,11 +104,11 @@ impl Store for SqliteStore {
     }
 
     fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
-        self.queue.send(SMALL_WRITE, move |connection| write::update(connection, &id, &update))
+        self.queue.send(WITHOUT_EVENTS, move |connection| write::update(connection, &id, &update))
     }
 
     fn delete(&self, id: ConversationId) -> Reply<bool> {
-        self.queue.send(SMALL_WRITE, move |connection| write::delete(connection, &id))
+        self.queue.send(WITHOUT_EVENTS, move |connection| write::delete(connection, &id))
     }
 
     fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
@@ -123,7 +116,9 @@ impl Store for SqliteStore {
     }
 
     fn append(&self, append: Append) -> Reply<Appended> {
-        self.queue.send(append.size(), move |connection| write::append(connection, &append))
+        let texts = append.events.iter().filter(|event| event.search_text.is_some()).count();
+        let weight = Weight { bytes: append.size(), texts, at_once: true };
+        self.queue.send(weight, move |connection| write::append(connection, &append))
     }
 
     fn read(&self, query: ReadQuery) -> Reply<EventPage> {
@@ -135,9 +130,9 @@ impl Store for SqliteStore {
     }
 
     fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
-        let size = SMALL_WRITE + checkpoint.data.len();
+        let weight = Weight { bytes: WITHOUT_EVENTS.bytes + checkpoint.data.len(), ..WITHOUT_EVENTS };
         self.queue
-            .send(size, move |connection| write::save_checkpoint(connection, &conversation, &checkpoint))
+            .send(weight, move |connection| write::save_checkpoint(connection, &conversation, &checkpoint))
     }
 
     fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
@@ -145,7 +140,13 @@ impl Store for SqliteStore {
     }
 
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
-        self.ask(move |connection| read::search(connection, &query))
+        let queue = Arc::clone(&self.queue);
+        self.ask(move |connection| {
+            if index::is_behind(connection)? {
+                queue.send(WITHOUT_EVENTS, index::catch_up).wait()?;
+            }
+            read::search(connection, &query)
+        })
     }
 
     fn subscribe(&self, conversation: ConversationId) -> Reply<Tail> {

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{find_conversation, place, signed, unsigned};
-use super::writer::Notice;
+use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::error::StoreError;
@@ -29,8 +29,6 @@ impl From<StoreError> for Failure {
         Self::Refused(error)
     }
 }
-
-type Done<T> = Result<(T, Option<Notice>), Failure>;
 
 pub(super) fn create(connection: &Connection, new: &NewConversation) -> Done<Conversation> {
     let mut facts = new.clone().into_conversation()?;
@@ -79,10 +77,14 @@ pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool>
     let Some((number, _)) = find_conversation(connection, "id = ?1", [id.as_str()])? else {
         return Ok((false, None));
     };
+    let revision = next_revision(connection)?;
     connection.prepare_cached("DELETE FROM conversation WHERE number = ?1")?.execute([number])?;
     connection.prepare_cached("DELETE FROM cli_session WHERE conversation = ?1")?.execute([number])?;
     connection.prepare_cached("INSERT INTO trash VALUES (?1)")?.execute([number])?;
-    let revision = next_revision(connection)?;
+    // No conversation may be left that has it.
+    connection
+        .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'revision'")?
+        .execute([signed(revision)])?;
     Ok((true, Some(Notice { conversation: id.clone(), end: TailState::Deleted, revision })))
 }
 
@@ -194,9 +196,14 @@ fn insert(connection: &Connection, number: i64, seq: u64, event: &NewEvent) -> r
             signed(seq)
         ])?;
     }
+    for label in &event.labels {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO label VALUES (?1, ?2, ?3)")?
+            .execute(params![number, label, place])?;
+    }
     if let Some(text) = event.indexed_text() {
         connection
-            .prepare_cached("INSERT INTO search (rowid, text) VALUES (?1, ?2)")?
+            .prepare_cached("INSERT INTO unindexed (place, text) VALUES (?1, ?2)")?
             .execute(params![place, text])?;
     }
     Ok(())
@@ -218,10 +225,9 @@ fn check_key(connection: &Connection, facts: &Conversation) -> Result<(), Failur
     }
 }
 
+/// Whatever changes gets it, so the newest one is where something last changed, or was last deleted.
 fn next_revision(connection: &Connection) -> rusqlite::Result<u64> {
-    connection
-        .prepare_cached("UPDATE meta SET value = value + 1 WHERE name = 'revision' RETURNING value")?
-        .query_row([], |row| row.get(0).map(unsigned))
+    Ok(super::read::revision(connection)? + 1)
 }
 
 /// Writes everything that can change, except the size of the log.
@@ -273,6 +279,9 @@ pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqli
             "DELETE FROM event WHERE place IN (SELECT place FROM event WHERE place BETWEEN ?1 AND ?2 LIMIT ?3)",
         )?
         .execute(range)?;
+    connection
+        .prepare_cached("DELETE FROM unindexed WHERE place BETWEEN ?1 AND ?2")?
+        .execute(params![place(number, 0), place(number, u64::MAX)])?;
     let texts = connection
         .prepare_cached(
             "DELETE FROM search WHERE rowid IN (SELECT rowid FROM search WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3)",
@@ -280,6 +289,7 @@ pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqli
         .execute(range)?;
     if events == 0 && texts == 0 {
         connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM label WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM checkpoint WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM trash WHERE number = ?1")?.execute([number])?;
     }

@@ -1,8 +1,8 @@
 //! Checkpoints: kept beside a log, chosen by event and mark, lost without loss.
 
-use weir_store::{Checkpoint, CheckpointQuery, Store, StoreError};
+use weir_store::{Append, Checkpoint, CheckpointQuery, NewEvent, ReadQuery, Store, StoreError};
 
-use crate::support::{append, create, id, on_each, open_unsynced, whole_log};
+use crate::support::{append, create, event, id, on_each, open_unsynced, payloads, whole_log};
 
 fn checkpoint(seq: u64, version: &str, mark: u64) -> Checkpoint {
     Checkpoint { seq, version: version.to_owned(), mark, data: format!("{version} at {seq}").into_bytes() }
@@ -61,10 +61,19 @@ fn a_file_from_before_there_were_any_gets_them() {
     append(&store, &one, &["stays"]);
     drop(store);
     let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
-    file.execute_batch("DROP TABLE checkpoint; PRAGMA user_version = 1;").unwrap();
+    file.execute_batch(
+        "DROP TABLE checkpoint; DROP TABLE unindexed; DROP TABLE label; \
+         ALTER TABLE conversation DROP COLUMN unlabelled; PRAGMA user_version = 1;",
+    )
+    .unwrap();
     drop(file);
     let store = open_unsynced(folder.path());
     assert_eq!(whole_log(&store, &one), [b"stays"]);
     store.save_checkpoint(one.clone(), checkpoint(1, "1", 1)).wait().unwrap();
-    assert!(store.checkpoint(CheckpointQuery::newest(one, "1")).wait().unwrap().is_some());
+    assert!(store.checkpoint(CheckpointQuery::newest(one.clone(), "1")).wait().unwrap().is_some());
+    // Of its events nobody knows what they would be called; of later ones they do.
+    let named = NewEvent { labels: vec!["name".to_owned()], ..event("named") };
+    store.append(Append::new(one.clone(), vec![event("other"), named])).wait().unwrap();
+    let query = ReadQuery { label: Some("name".to_owned()), ..ReadQuery::after(one, 0) };
+    assert_eq!(payloads(&store.read(query).wait().unwrap()), ["stays", "named"]);
 }

@@ -1,6 +1,8 @@
 //! The stores from outside.
 
 #[cfg(test)]
+mod background;
+#[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
 mod contract;

@@ -52,17 +52,22 @@ fn updates() -> impl Strategy<Value = ConversationUpdate> {
     )
 }
 
+fn labels() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(prop::sample::select(vec!["one".to_owned(), "other".to_owned()]), 0..3)
+}
+
 fn events() -> impl Strategy<Value = NewEvent> {
     let client_ids =
         prop::option::weighted(0.3, prop::sample::select(vec!["m1".to_owned(), "m2".to_owned()]));
     let payloads = prop::collection::vec(any::<u8>(), 0..40);
-    (0..100_i64, client_ids, payloads, prop::option::of(words())).prop_map(
-        |(at, client_id, payload, search_text)| NewEvent {
+    (0..100_i64, client_ids, payloads, prop::option::of(words()), labels()).prop_map(
+        |(at, client_id, payload, search_text, labels)| NewEvent {
             at,
             kind: "line".to_owned(),
             client_id,
             payload,
             search_text,
+            labels,
         },
     )
 }
@@ -83,9 +88,16 @@ fn appends() -> impl Strategy<Value = Append> {
 fn reads() -> impl Strategy<Value = ReadQuery> {
     let seq = prop_oneof![0..20_u64, Just(u64::MAX)];
     let range = prop_oneof![seq.clone().prop_map(EventRange::After), seq.prop_map(EventRange::Before)];
-    (ids(), range, 0..6_usize, 0..80_usize).prop_map(|(conversation, range, max_events, max_bytes)| {
-        ReadQuery { conversation, range, max_events, max_bytes }
-    })
+    let label = labels().prop_map(|labels| labels.into_iter().next());
+    (ids(), range, 0..6_usize, 0..80_usize, label).prop_map(
+        |(conversation, range, max_events, max_bytes, label)| ReadQuery {
+            conversation,
+            range,
+            max_events,
+            max_bytes,
+            label,
+        },
+    )
 }
 
 fn lists() -> impl Strategy<Value = ListQuery> {

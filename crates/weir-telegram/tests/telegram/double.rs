@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, FromRequest as _, Multipart, Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
@@ -31,6 +31,17 @@ pub(crate) struct Shown {
     raw: String,
 }
 
+/// A file that was sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Upload {
+    /// `photo` or `document`.
+    pub(crate) kind: &'static str,
+    pub(crate) chat: i64,
+    pub(crate) topic: Option<i64>,
+    pub(crate) name: String,
+    pub(crate) data: Vec<u8>,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     updates: VecDeque<Value>,
@@ -45,7 +56,11 @@ pub(crate) struct Inner {
     /// So many polls fail.
     pub(crate) fail_polls: usize,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    pub(crate) uploads: Vec<String>,
+    pub(crate) uploads: Vec<Upload>,
+    /// Pictures are refused for their shape, as long ones are.
+    pub(crate) refuse_photos: bool,
+    /// A group that became a supergroup, with its new name.
+    pub(crate) migrated: Option<(i64, i64)>,
     pub(crate) conflicts: usize,
     /// The next call that writes this is never answered; whether it is done all the same.
     pub(crate) silence: Option<(String, bool)>,
@@ -67,6 +82,7 @@ impl Double {
         let app = Router::new()
             .route("/{bot}/{method}", any(call))
             .route("/file/{bot}/{*path}", any(file))
+            .layer(DefaultBodyLimit::max(60 << 20))
             .with_state(double.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
         double
@@ -102,8 +118,8 @@ impl Double {
         let number = self.next_message();
         let mut message = json!({
             "message_id": number,
-            "from": {"id": user, "is_bot": false, "first_name": format!("User{user}")},
-            "chat": {"id": chat, "type": kind},
+            "from": person(user),
+            "chat": chat_object(chat, kind),
             "date": 0,
         });
         if let (Some(message), Some(more)) = (message.as_object_mut(), more.as_object()) {
@@ -111,6 +127,31 @@ impl Double {
         }
         self.push("message", &message);
         number
+    }
+
+    /// Somebody changes what they have written in a chat of their own.
+    pub(crate) fn changes(&self, user: i64, message: i64, text: &str) {
+        let chat = chat_object(user, "private");
+        let changed = json!({"message_id": message, "from": person(user), "chat": chat, "date": 0, "edit_date": 1, "text": text});
+        self.push("edited_message", &changed);
+    }
+
+    /// Something happens that no program knows yet.
+    pub(crate) fn happens(&self, what: &str, body: &Value) {
+        self.push(what, body);
+    }
+
+    /// Waits for a file of the bot's.
+    pub(crate) async fn gets(&self, what: &str, wanted: impl Fn(&Upload) -> bool) -> Upload {
+        let started = Instant::now();
+        loop {
+            let changed = self.changed.notified();
+            if let Some(upload) = self.lock().uploads.iter().find(|upload| wanted(upload)) {
+                return upload.clone();
+            }
+            assert!(started.elapsed() < Duration::from_secs(60), "in vain: {what}");
+            let _ = tokio::time::timeout(Duration::from_millis(200), changed).await;
+        }
     }
 
     /// Somebody presses a button.
@@ -121,8 +162,9 @@ impl Double {
             "callback_query",
             &json!({
                 "id": format!("q{message}"),
-                "from": {"id": user, "is_bot": false, "first_name": format!("User{user}")},
-                "message": {"message_id": message, "chat": {"id": chat, "type": kind}},
+                "from": person(user),
+                "message": {"message_id": message, "date": 0, "chat": chat_object(chat, kind)},
+                "chat_instance": "instance",
                 "data": data,
             }),
         );
@@ -164,15 +206,54 @@ fn refused(code: u16, description: &str) -> (StatusCode, Value) {
     (status, json!({"ok": false, "error_code": code, "description": description}))
 }
 
+fn person(user: i64) -> Value {
+    json!({"id": user, "is_bot": false, "first_name": format!("User{user}")})
+}
+
+fn chat_object(chat: i64, kind: &str) -> Value {
+    match kind {
+        "private" => json!({"id": chat, "type": kind, "first_name": format!("User{chat}")}),
+        _ => json!({"id": chat, "type": kind, "title": "Group"}),
+    }
+}
+
+/// The parameters of a call, and the file that came with them.
+async fn parameters(request: Request<Body>) -> (Value, Option<(String, Vec<u8>)>) {
+    let kind = request.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("multipart/form-data") {
+        let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+        return (serde_json::from_slice(&body).unwrap_or(Value::Null), None);
+    }
+    let (mut fields, mut file) = (serde_json::Map::new(), None);
+    let mut parts = Multipart::from_request(request, &()).await.unwrap();
+    while let Some(part) = parts.next_field().await.unwrap() {
+        let name = part.name().unwrap_or_default().to_owned();
+        match part.file_name().map(str::to_owned) {
+            Some(file_name) => file = Some((file_name, part.bytes().await.unwrap().to_vec())),
+            None => {
+                let text = part.text().await.unwrap();
+                fields.insert(name, serde_json::from_str(&text).unwrap_or(Value::String(text)));
+            }
+        }
+    }
+    (Value::Object(fields), file)
+}
+
 async fn call(
     State(double): State<Double>,
     Path((bot, method)): Path<(String, String)>,
-    body: Bytes,
+    request: Request<Body>,
 ) -> Response {
     let (status, answer) = if bot == format!("bot{TOKEN}") {
-        let parameters: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let (parameters, file) = parameters(request).await;
+        // Names of methods have no fixed case on Telegram.
+        let method = format!(
+            "{}{}",
+            method.get(..1).unwrap_or_default().to_lowercase(),
+            method.get(1..).unwrap_or_default()
+        );
         double.lock().calls.push((method.clone(), parameters.clone()));
-        double.answer(&method, &parameters, &body).await
+        double.answer(&method, &parameters, file).await
     } else {
         refused(401, "Unauthorized")
     };
@@ -181,21 +262,32 @@ async fn call(
 }
 
 async fn file(State(double): State<Double>, Path((_, path)): Path<(String, String)>) -> Response {
-    match double.lock().files.get(&path) {
+    match double.lock().files.get(path.trim_start_matches("documents/")) {
         Some(data) => data.clone().into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
 impl Double {
-    async fn answer(&self, method: &str, parameters: &Value, body: &[u8]) -> (StatusCode, Value) {
+    async fn answer(
+        &self,
+        method: &str,
+        parameters: &Value,
+        file: Option<(String, Vec<u8>)>,
+    ) -> (StatusCode, Value) {
         match method {
-            "getMe" => fine(json!({"id": BOT, "is_bot": true, "first_name": "Weir", "username": "weir_bot"})),
+            "getMe" => fine(json!({
+                "id": BOT, "is_bot": true, "first_name": "Weir", "username": "weir_bot", "can_join_groups": true,
+                "can_read_all_group_messages": false, "supports_inline_queries": false, "has_main_web_app": false,
+            })),
             "getUpdates" => self.updates(parameters).await,
-            "getFile" => fine(json!({"file_path": parameters["file_id"]})),
+            "getFile" => fine(json!({
+                "file_id": parameters["file_id"], "file_unique_id": "u",
+                "file_path": format!("documents/{}", parameters["file_id"].as_str().unwrap_or_default()),
+            })),
             "answerCallbackQuery" | "sendChatAction" => fine(true),
-            "sendMessage" | "editMessageText" | "deleteMessage" | "sendDocument" => {
-                if self.falls_silent(method, parameters, body) {
+            "sendMessage" | "editMessageText" | "deleteMessage" | "sendDocument" | "sendPhoto" => {
+                if self.falls_silent(method, parameters) {
                     self.changed.notify_waiters();
                     std::future::pending::<()>().await;
                 }
@@ -206,7 +298,7 @@ impl Double {
                     answer.1["parameters"] = json!({"retry_after": 1});
                     return answer;
                 }
-                inner.write(method, parameters, body)
+                inner.write(method, parameters, file)
             }
             other => {
                 self.lock().breaches.push(format!("unknown method {other}"));
@@ -216,14 +308,14 @@ impl Double {
     }
 
     /// Whether this is the call that is never answered. Then nothing else is silent.
-    fn falls_silent(&self, method: &str, parameters: &Value, body: &[u8]) -> bool {
+    fn falls_silent(&self, method: &str, parameters: &Value) -> bool {
         let mut inner = self.lock();
         let text = parameters["text"].as_str().unwrap_or_default();
         let Some((_, is_done)) = inner.silence.take_if(|(wanted, _)| text.contains(&*wanted)) else {
             return false;
         };
         if is_done {
-            let _ = inner.write(method, parameters, body);
+            let _ = inner.write(method, parameters, None);
         }
         true
     }
@@ -269,16 +361,24 @@ impl Double {
 }
 
 impl Inner {
-    fn write(&mut self, method: &str, parameters: &Value, body: &[u8]) -> (StatusCode, Value) {
-        if method == "sendDocument" {
-            self.uploads.push(String::from_utf8_lossy(body).into_owned());
-            self.next_message += 1;
-            return fine(json!({"message_id": self.next_message, "chat": {"id": 0}}));
-        }
-        let Some(chat) = parameters["chat_id"].as_str().and_then(|chat| chat.parse::<i64>().ok()) else {
+    fn write(
+        &mut self,
+        method: &str,
+        parameters: &Value,
+        file: Option<(String, Vec<u8>)>,
+    ) -> (StatusCode, Value) {
+        let Some(chat) = parameters["chat_id"].as_i64() else {
             self.breaches.push(format!("{method} without a chat: {parameters}"));
             return refused(400, "Bad Request: chat not found");
         };
+        if let Some((_, now)) = self.migrated.filter(|(before, _)| *before == chat) {
+            let mut answer = refused(400, "Bad Request: group chat was upgraded to a supergroup chat");
+            answer.1["parameters"] = json!({"migrate_to_chat_id": now});
+            return answer;
+        }
+        if matches!(method, "sendDocument" | "sendPhoto") {
+            return self.upload(method, chat, parameters, file);
+        }
         if method == "deleteMessage" {
             let number = parameters["message_id"].as_i64().unwrap_or(0);
             return match self.messages.remove(&number) {
@@ -310,7 +410,7 @@ impl Inner {
             self.next_message += 1;
             let shown = Shown {
                 chat,
-                text,
+                text: text.clone(),
                 buttons,
                 topic: parameters["message_thread_id"].as_i64(),
                 edits: 0,
@@ -318,7 +418,7 @@ impl Inner {
                 raw,
             };
             self.messages.insert(self.next_message, shown);
-            return fine(json!({"message_id": self.next_message, "chat": {"id": chat}}));
+            return fine(self.sent(self.next_message, chat, &json!({"text": text})));
         }
         let number = parameters["message_id"].as_i64().unwrap_or(0);
         match self.messages.get_mut(&number) {
@@ -328,12 +428,56 @@ impl Inner {
                 "Bad Request: message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message",
             ),
             Some(shown) => {
+                let says = text.clone();
                 (shown.text, shown.raw, shown.buttons) = (text, raw, buttons);
                 shown.edits += 1;
                 shown.edited_at.push(Instant::now());
-                fine(json!({"message_id": number, "chat": {"id": chat}}))
+                fine(self.sent(number, chat, &json!({"text": says, "edit_date": 1})))
             }
         }
+    }
+
+    /// Takes a file, as the documentation of the two methods has it.
+    fn upload(
+        &mut self,
+        method: &str,
+        chat: i64,
+        parameters: &Value,
+        file: Option<(String, Vec<u8>)>,
+    ) -> (StatusCode, Value) {
+        let kind = if method == "sendPhoto" { "photo" } else { "document" };
+        let is_attached = parameters[kind].as_str().is_some_and(|name| name.starts_with("attach://"));
+        let Some((name, data)) = file.filter(|_| is_attached) else {
+            self.breaches.push(format!("{method} without a file: {parameters}"));
+            return refused(400, "Bad Request: there is no file in the request");
+        };
+        let most = if kind == "photo" { 10 << 20 } else { 50 << 20 };
+        if data.is_empty() || data.len() > most {
+            self.breaches.push(format!("{method} with {} bytes", data.len()));
+            return refused(413, "Request Entity Too Large");
+        }
+        if kind == "photo" && self.refuse_photos {
+            return refused(400, "Bad Request: PHOTO_INVALID_DIMENSIONS");
+        }
+        let topic = parameters["message_thread_id"].as_i64();
+        self.uploads.push(Upload { kind, chat, topic, name, data });
+        self.next_message += 1;
+        let about = json!({"file_id": "f", "file_unique_id": "u", "file_size": 1, "width": 1, "height": 1});
+        let about = if kind == "photo" { json!([about]) } else { about };
+        fine(self.sent(self.next_message, chat, &json!({kind: about})))
+    }
+
+    /// A message of ours, as calls give it back.
+    fn sent(&self, number: i64, chat: i64, more: &Value) -> Value {
+        let kind = if chat > 0 { "private" } else { "supergroup" };
+        let mut message = json!({
+            "message_id": number, "date": 0, "chat": chat_object(chat, kind),
+            "from": {"id": BOT, "is_bot": true, "first_name": "Weir", "username": "weir_bot"},
+        });
+        if let (Some(message), Some(more)) = (message.as_object_mut(), more.as_object()) {
+            message.extend(more.clone());
+        }
+        message
     }
 
     fn buttons(&mut self, markup: &Value) -> Vec<(String, String)> {

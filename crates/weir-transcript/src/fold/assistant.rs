@@ -17,7 +17,7 @@ struct Whole<'a> {
     parent: Option<IdRef<'a, ToolUseId>>,
     message: Option<ApiMessageId>,
     state: BlockState,
-    error: Option<ApiError>,
+    error: Option<Box<ApiError>>,
 }
 
 impl Fold {
@@ -35,7 +35,7 @@ impl Fold {
             parent,
             message: line.message.id.map(|id| self.api_message_id(id)),
             state: if line.aborted == Some(true) { BlockState::Aborted } else { BlockState::Complete },
-            error: api_error(line),
+            error: api_error(line).map(Box::new),
         };
         match &line.message.content {
             Content::Text(text) => self.whole_text(&whole, *text, sink),

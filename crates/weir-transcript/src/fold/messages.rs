@@ -15,7 +15,7 @@ use crate::view::{Change, Delivery, Entry, EntryBody, EntryId, UserEntry, UserSo
 pub(super) struct Messages {
     /// Set once the host told of a message: from then on, a turn without one is a turn that nobody asked for.
     pub(super) known_from_host: bool,
-    pub(super) entries: HashMap<MessageId, EntryId>,
+    pub(super) entries: HashMap<MessageId, EntryId, foldhash::fast::RandomState>,
     /// Entries that the view has dropped although nothing has become of their messages yet: whoever waits for one
     /// must still be told. Few, and the oldest first.
     dropped: Vec<(MessageId, Arc<Entry>)>,

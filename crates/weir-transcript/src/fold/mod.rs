@@ -18,7 +18,7 @@ mod tools;
 mod turns;
 mod unknown;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{
@@ -85,7 +85,7 @@ pub struct Fold {
     /// Where each tool call is.
     tools: HashMap<ToolUseId, EntryId, foldhash::fast::RandomState>,
     /// Where each hook run is.
-    hooks: HashMap<String, EntryId>,
+    hooks: BTreeMap<String, EntryId>,
     streams: streams::Streams,
     /// The model's message that the last whole line was a part of.
     last_message: Option<ApiMessageId>,
@@ -96,7 +96,7 @@ pub struct Fold {
     /// Tool calls that are not settled.
     open_tools: Vec<EntryId>,
     /// Tool calls that are not settled and whose entries were dropped.
-    dropped_calls: HashMap<ToolUseId, ToolCall>,
+    dropped_calls: BTreeMap<ToolUseId, ToolCall>,
     /// Requests that wait for a person.
     open_requests: Vec<RequestId>,
     /// Whether the next session id is a new one because the conversation was reset.
@@ -118,7 +118,7 @@ impl Fold {
             next_entry: 1,
             next_turn: 1,
             tools: HashMap::default(),
-            hooks: HashMap::new(),
+            hooks: BTreeMap::new(),
             streams: streams::Streams::default(),
             last_message: None,
             turns: turns::Turns::default(),
@@ -126,7 +126,7 @@ impl Fold {
             costs: costs::Costs::default(),
             agents: agents::Agents::default(),
             open_tools: Vec::new(),
-            dropped_calls: HashMap::new(),
+            dropped_calls: BTreeMap::new(),
             open_requests: Vec::new(),
             reset: false,
             compacting: false,
@@ -147,6 +147,14 @@ impl Fold {
     /// Whether a tool call has neither ended nor been settled otherwise.
     pub fn has_open_tools(&self) -> bool {
         !self.open_tools.is_empty()
+    }
+
+    /// Gives back room that is needed only while something happens. The view stays as it is.
+    pub fn rest(&mut self) {
+        self.messages.waiting.shrink_to_fit();
+        self.turns.rest();
+        self.open_tools.shrink_to_fit();
+        self.open_requests.shrink_to_fit();
     }
 
     /// The view, when no more lines come.

@@ -17,14 +17,14 @@ impl Fold {
         let known = self.hooks.get(&*id).and_then(|entry| self.view.entry(*entry));
         let mut run = match known.map(|entry| &entry.body) {
             Some(EntryBody::Hook(run)) => run.clone(),
-            _ => HookRun {
+            _ => Box::new(HookRun {
                 id: id.clone().into_owned(),
                 name: String::new(),
                 event: String::new(),
                 outcome: None,
                 exit_code: None,
                 output: String::new(),
-            },
+            }),
         };
         run.name = owned(hook.hook_name).unwrap_or(run.name);
         run.event = owned(hook.hook_event).unwrap_or(run.event);

@@ -48,6 +48,11 @@ impl Turns {
         !self.open.is_empty()
     }
 
+    pub(super) fn rest(&mut self) {
+        self.open.shrink_to_fit();
+        self.failed.shrink_to_fit();
+    }
+
     pub(super) fn interrupt(&mut self) {
         match self.open.last_mut() {
             Some(turn) => turn.interrupted = true,

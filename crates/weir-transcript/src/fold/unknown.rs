@@ -35,8 +35,14 @@ impl Fold {
         };
         self.emit(Change::Oddities(oddities), sink);
         let raw = self.shown(line.raw);
-        let body =
-            EntryBody::Unknown(UnknownEntry { reason, type_name, detail, raw, bytes, line: self.lines });
+        let body = EntryBody::Unknown(Box::new(UnknownEntry {
+            reason,
+            type_name,
+            detail,
+            raw,
+            bytes,
+            line: self.lines,
+        }));
         self.add_entry(self.turns.current(), None, body, sink);
     }
 
@@ -55,8 +61,14 @@ impl Fold {
         self.emit(Change::Oddities(oddities), sink);
         let type_name = kind.or_else(|| json.get("type")?.as_text()).map(|kind| kind.to_str().into());
         let (raw, bytes) = (self.shown(json.bytes()), json.bytes().len() as u64);
-        let body =
-            EntryBody::Unknown(UnknownEntry { reason, type_name, detail, raw, bytes, line: self.lines });
+        let body = EntryBody::Unknown(Box::new(UnknownEntry {
+            reason,
+            type_name,
+            detail,
+            raw,
+            bytes,
+            line: self.lines,
+        }));
         self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
     }
 

@@ -72,7 +72,7 @@ impl View {
             Change::Tasks { tasks } => self.tasks.clone_from(tasks),
             Change::FileChanged(file) => self.files.push(super::FileChange::clone(file)),
             Change::Cost(cost) => self.cost.clone_from(cost),
-            Change::RateLimit(limit) => self.rate_limit = Some(limit.clone()),
+            Change::RateLimit(limit) => self.rate_limit = Some(Box::new(limit.clone())),
             Change::Oddities(oddities) => self.oddities = *oddities,
             Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most } => {
                 self.turns.retain(|turn| turn.id >= *first_turn || keep_turns.contains(&turn.id));

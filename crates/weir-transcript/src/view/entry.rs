@@ -45,14 +45,14 @@ pub enum EntryBody {
     /// A tool call with its result.
     Tool(Box<ToolCall>),
     /// A hook that ran.
-    Hook(HookRun),
+    Hook(Box<HookRun>),
     /// Something that happened.
     Notice {
         /// What.
         notice: Notice,
     },
     /// Something that Weir does not understand.
-    Unknown(UnknownEntry),
+    Unknown(Box<UnknownEntry>),
 }
 
 /// A message to the model.
@@ -131,7 +131,7 @@ pub struct TextEntry {
     pub code: Vec<CodeBlock>,
     /// The error that the text tells of, where the CLI wrote it in place of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<ApiError>,
+    pub error: Option<Box<ApiError>>,
 }
 
 /// Thinking of the model.

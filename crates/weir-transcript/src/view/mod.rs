@@ -58,7 +58,7 @@ pub struct View {
     /// What it has cost.
     pub cost: Cost,
     /// The account's limit, as last heard.
-    pub rate_limit: Option<RateLimit>,
+    pub rate_limit: Option<Box<RateLimit>>,
     /// How many lines were not as expected.
     pub oddities: Oddities,
     /// How many entries were dropped from the front because the view is bounded.

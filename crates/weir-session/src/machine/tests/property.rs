@@ -9,7 +9,7 @@ use weir_wire::{HostRequest, MessageId, QuestionAnswers, RequestId};
 use super::host::{Host, Process};
 use crate::ask::Decision;
 use crate::error::SessionError;
-use crate::machine::{Command, Event, Limits, MachineSettings, SendMode};
+use crate::machine::{Command, Event, Greeting, Limits, MachineSettings, SendMode};
 
 /// Something that can happen. Numbers choose among what there is.
 #[derive(Debug, Clone)]
@@ -131,8 +131,8 @@ fn settings() -> impl Strategy<Value = MachineSettings> {
     let cost = prop_oneof![2 => Just(None), 1 => Just(Some(0.3))];
     (any::<bool>(), limits, cost, any::<bool>()).prop_map(|(keep_process, limits, max_cost_usd, asks)| {
         let settings = MachineSettings::default();
-        let initialize = settings.initialize.clone().filter(|_| asks);
-        MachineSettings { keep_process, limits, max_cost_usd, initialize, ..settings }
+        let greeting = if asks { settings.greeting.clone() } else { Greeting::None };
+        MachineSettings { keep_process, limits, max_cost_usd, greeting, ..settings }
     })
 }
 

@@ -1,18 +1,23 @@
 //! A chat on a terminal, for trying out: one chat, one person, no account.
 
+mod screen;
+
 use std::fmt;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 
 use crate::channel::{
-    Capabilities, Channel, Content, Doing, Incoming, IncomingBody, Inlet, MessageRef, Operation,
-    OperationError, Place, Sender,
+    Capabilities, Channel, Doing, Incoming, IncomingBody, Inlet, MessageRef, Operation, OperationError,
+    OutgoingFile, Place, Sender,
 };
 use crate::error::BridgeError;
+use crate::file_names::{free_name, safe_name};
 use crate::markup::Markup;
+use screen::Screen;
 
 /// The person at the terminal, as the configuration would name them.
 pub const PERSON: &str = "you";
@@ -26,13 +31,9 @@ pub struct TerminalChannel {
     posts: AtomicU64,
     /// Columns of a terminal on which messages can be written over; none where the output is a file or a pipe.
     columns: Option<usize>,
+    /// Where pictures of the agent are put, for people to look at.
+    pictures: Option<PathBuf>,
     ended: Notify,
-}
-
-struct Screen {
-    out: Box<dyn Write + Send>,
-    /// The last message, with the number of rows that it takes.
-    last: Option<(MessageRef, usize)>,
 }
 
 impl fmt::Debug for TerminalChannel {
@@ -46,13 +47,21 @@ impl TerminalChannel {
     pub fn new(lines: mpsc::Receiver<String>, out: Box<dyn Write + Send>, columns: Option<usize>) -> Self {
         Self {
             lines: AsyncMutex::new(lines),
-            screen: Mutex::new(Screen { out, last: None }),
+            screen: Mutex::new(Screen::new(out, columns)),
             started: crate::now(),
             count: AtomicI64::new(0),
             posts: AtomicU64::new(0),
             columns,
+            pictures: None,
             ended: Notify::new(),
         }
+    }
+
+    /// Puts pictures of the agent into this folder, and says where they are.
+    #[must_use]
+    pub fn pictures(mut self, folder: PathBuf) -> Self {
+        self.pictures = Some(folder);
+        self
     }
 
     /// Waits until no more lines come and all that came are kept. For one who waits.
@@ -83,22 +92,19 @@ impl TerminalChannel {
         match operation {
             Operation::Post { content, .. } => {
                 let name: MessageRef = self.posts.fetch_add(1, Ordering::Relaxed).to_string().into();
-                screen.show(&name, &content, self.columns)?;
+                screen.post(&name, &content)?;
                 Ok(Some(name))
             }
             Operation::Edit { message, content, .. } => {
-                let rows = screen.last.as_ref().filter(|(last, _)| *last == message).map(|(_, rows)| *rows);
-                if let (Some(rows), Some(_)) = (rows, self.columns) {
-                    // Up to where the message begins, and everything below is gone.
-                    write!(screen.out, "\x1b[{rows}A\r\x1b[J")?;
-                }
-                screen.show(&message, &content, self.columns)?;
+                screen.edit(&message, &content)?;
                 Ok(None)
             }
-            Operation::Upload { name, text, .. } => {
-                writeln!(screen.out, "[file {name}]\n{text}")?;
-                screen.last = None;
-                screen.out.flush()?;
+            Operation::Upload { file, .. } => {
+                let line = match &self.pictures {
+                    Some(folder) => format!("[{}]", save(folder, &file)?.display()),
+                    None => format!("[{}, {} bytes]", file.name, file.data.len()),
+                };
+                screen.line(&line)?;
                 Ok(None)
             }
             Operation::Delete { .. } | Operation::Typing { .. } | Operation::React { .. } => Ok(None),
@@ -106,23 +112,12 @@ impl TerminalChannel {
     }
 }
 
-impl Screen {
-    fn show(&mut self, name: &MessageRef, content: &Content, columns: Option<usize>) -> std::io::Result<()> {
-        // What the model says must not steer the terminal.
-        let clean = |text: &str| -> String {
-            text.chars().filter(|character| *character == '\n' || !character.is_control()).collect()
-        };
-        let mut text = clean(&content.text.plain);
-        for button in &content.buttons {
-            text.push_str(&format!("\n  [{}]", clean(&button.label)));
-        }
-        let columns = columns.unwrap_or(usize::MAX).max(1);
-        let rows = text.lines().map(|line| line.chars().count().saturating_sub(1) / columns + 1).sum();
-        writeln!(self.out, "{text}")?;
-        self.out.flush()?;
-        self.last = Some((name.clone(), rows));
-        Ok(())
-    }
+/// Puts a file into a folder, under a name that nothing else has there.
+fn save(folder: &Path, file: &OutgoingFile) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(free_name(folder, &safe_name(&file.name)));
+    std::fs::write(&path, &file.data)?;
+    Ok(path)
 }
 
 impl Channel for TerminalChannel {
@@ -136,6 +131,7 @@ impl Channel for TerminalChannel {
             buttons: false,
             reactions: false,
             files: false,
+            largest_picture: Some(u64::MAX),
             // What a terminal showed before a restart is not there any more.
             posts_once: true,
             edit_interval_ms: 200,
@@ -146,7 +142,7 @@ impl Channel for TerminalChannel {
         Box::pin(async move {
             let mut lines = self.lines.lock().await;
             while let Some(line) = lines.recv().await {
-                self.screen().last = None;
+                self.screen().typed();
                 if inlet.deliver(self.line(&inlet, line), Vec::new()).await.is_err() {
                     return Ok(());
                 }

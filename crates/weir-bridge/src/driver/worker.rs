@@ -1,0 +1,267 @@
+//! Carries out the commands of one scope, one after another, and passes the engine's reports on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::engine::{Engine, EngineError, Prompt, PromptFile};
+use super::pictures::keep;
+use crate::channel::Attachment;
+use crate::engine::{Command, ConversationSettings, EndingOutcome, Pictures, Report, WantedPictures};
+use crate::machine::Event;
+use crate::store::BridgeStore;
+
+/// A conversation of which nothing was heard for so long is looked at: if it is at rest, it is not followed any more.
+const REST: Duration = Duration::from_secs(11 * 60);
+
+/// What a worker works with.
+#[derive(Debug, Clone)]
+pub(super) struct Parts {
+    pub(super) engine: Arc<dyn Engine>,
+    pub(super) store: Arc<BridgeStore>,
+    pub(super) tell: mpsc::UnboundedSender<Event>,
+}
+
+impl Parts {
+    fn tell(&self, scope: &str, conversation: &str, report: Report) {
+        let (scope, conversation) = (scope.to_owned(), conversation.to_owned());
+        let _ = self.tell.send(Event::Reported { scope, conversation, report });
+    }
+
+    /// Tells of pictures, once their bytes are kept.
+    async fn tell_pictures(&self, scope: &str, conversation: &str, session: &str, wanted: &WantedPictures) {
+        let files = self.engine.pictures(session, wanted).await;
+        let kept = keep(&self.store, files).await;
+        if !kept.is_empty() {
+            self.tell(scope, conversation, Report::Pictures(kept));
+        }
+    }
+}
+
+/// Carries out the commands of a scope.
+pub(super) struct Worker {
+    scope: String,
+    parts: Parts,
+    /// How many commands it had got when it came to rest.
+    rested_after: Arc<AtomicU64>,
+    /// The conversations that are followed, by their keys.
+    follows: HashMap<String, Follow>,
+    listening: JoinSet<()>,
+    /// Prompts whose turns have not ended.
+    prompts: JoinSet<()>,
+}
+
+struct Follow {
+    session: String,
+    task: AbortHandle,
+}
+
+impl Worker {
+    pub(super) fn new(scope: String, parts: Parts, rested_after: Arc<AtomicU64>) -> Self {
+        Self {
+            scope,
+            parts,
+            rested_after,
+            follows: HashMap::new(),
+            listening: JoinSet::new(),
+            prompts: JoinSet::new(),
+        }
+    }
+
+    /// Works until nobody can give it a command any more.
+    pub(super) async fn run(
+        mut self,
+        mut commands: mpsc::UnboundedReceiver<(ConversationSettings, Command)>,
+    ) {
+        let mut got = 0;
+        let mut rests = false;
+        loop {
+            let next = tokio::select! {
+                next = commands.recv() => next,
+                Some(_) = self.prompts.join_next() => continue,
+                () = tokio::time::sleep(REST), if !rests && self.prompts.is_empty() => {
+                    rests = self.forget_what_rests().await;
+                    if rests {
+                        self.rested_after.store(got, Ordering::Release);
+                    }
+                    continue;
+                }
+            };
+            let Some((conversation, command)) = next else { return };
+            got += 1;
+            rests = false;
+            self.carry_out(&conversation, command).await;
+        }
+    }
+
+    /// Does not listen any more to conversations of which nothing can come. Whether there are no others.
+    async fn forget_what_rests(&mut self) -> bool {
+        let mut busy = HashMap::new();
+        for (key, follow) in self.follows.drain() {
+            if self.parts.engine.is_at_rest(&follow.session).await {
+                follow.task.abort();
+            } else {
+                busy.insert(key, follow);
+            }
+        }
+        self.follows = busy;
+        while self.listening.try_join_next().is_some() {}
+        self.follows.is_empty()
+    }
+
+    fn report(&self, conversation: &str, report: Report) {
+        self.parts.tell(&self.scope, conversation, report);
+    }
+
+    async fn carry_out(&mut self, conversation: &ConversationSettings, command: Command) {
+        let key = conversation.key.as_str();
+        let engine = Arc::clone(&self.parts.engine);
+        match command {
+            Command::Send { client_id, text, attachments, steer, by } => {
+                let files = self.files(&attachments).await;
+                let prompt = Prompt { client_id: client_id.clone(), text, files, steer, by };
+                if let Err(error) = self.send(conversation, prompt).await {
+                    let report =
+                        Report::NotTaken { client_id, reason: error.message, passing: error.passing };
+                    self.report(key, report);
+                }
+            }
+            Command::Describe { number } => {
+                let facts = engine.facts(key).await;
+                self.report(key, Report::Facts { number, facts });
+            }
+            // A conversation that was never talked to has nothing to end, to answer or to change.
+            Command::Interrupt => {
+                if let Ok(session) = self.session(conversation).await {
+                    let _ = engine.interrupt(&session, "the chat").await;
+                }
+            }
+            Command::Stop => {
+                if let Ok(session) = self.session(conversation).await {
+                    let _ = engine.stop(&session, "the chat").await;
+                }
+            }
+            Command::Answer { request, answer, by } => {
+                let answered = match self.session(conversation).await {
+                    Ok(session) => engine.answer(&session, &request, answer, &by).await,
+                    Err(error) => Err(error),
+                };
+                let report = match answered {
+                    Ok(()) => Report::Taken { request },
+                    Err(error) => Report::TooLate { request, how: error.message },
+                };
+                self.report(key, report);
+            }
+            Command::SetModel { model } => {
+                if let Ok(session) = self.session(conversation).await {
+                    let _ = engine.set_model(&session, model).await;
+                }
+            }
+        }
+    }
+
+    async fn session(&self, conversation: &ConversationSettings) -> Result<String, EngineError> {
+        match self.follows.get(&conversation.key) {
+            Some(follow) => Ok(follow.session.clone()),
+            None => self.parts.engine.open(conversation).await,
+        }
+    }
+
+    async fn send(&mut self, conversation: &ConversationSettings, prompt: Prompt) -> Result<(), EngineError> {
+        let mut session = self.follow(conversation).await?;
+        let client_id = prompt.client_id.clone();
+        let sent = self.parts.engine.send(&session, prompt.clone()).await;
+        let message = match sent {
+            Err(error) if !error.passing => {
+                // Somebody may have archived or deleted the session on the page. Then the key names another one.
+                session = self.follow_anew(conversation, session, error).await?;
+                self.parts.engine.send(&session, prompt).await?
+            }
+            sent => sent?,
+        };
+        let (parts, scope) = (self.parts.clone(), self.scope.clone());
+        let (key, pictures, since) = (conversation.key.clone(), conversation.pictures, crate::now());
+        self.prompts.spawn(async move {
+            let report = match parts.engine.finished(&session, &message).await {
+                Ok(ending) => {
+                    if let (Pictures::Named, EndingOutcome::Answered(text)) = (pictures, &ending.outcome) {
+                        let wanted = WantedPictures::Named { text: text.clone(), since };
+                        parts.tell_pictures(&scope, &key, &session, &wanted).await;
+                    }
+                    Report::Finished { client_id, ending }
+                }
+                Err(error) => Report::NotTaken { client_id, reason: error.message, passing: error.passing },
+            };
+            parts.tell(&scope, &key, report);
+        });
+        Ok(())
+    }
+
+    /// Looks the session of a conversation up again; the error where it is still the same one.
+    async fn follow_anew(
+        &mut self,
+        conversation: &ConversationSettings,
+        session: String,
+        error: EngineError,
+    ) -> Result<String, EngineError> {
+        if let Some(follow) = self.follows.remove(&conversation.key) {
+            follow.task.abort();
+        }
+        let found = self.follow(conversation).await?;
+        if found == session { Err(error) } else { Ok(found) }
+    }
+
+    /// Makes sure that a conversation is followed, and gives the engine's name for it.
+    async fn follow(&mut self, conversation: &ConversationSettings) -> Result<String, EngineError> {
+        if let Some(follow) = self.follows.get(&conversation.key).filter(|follow| !follow.task.is_finished())
+        {
+            return Ok(follow.session.clone());
+        }
+        // One conversation of a scope is talked to at a time.
+        for (_, other) in self.follows.drain() {
+            other.task.abort();
+        }
+        let session = self.parts.engine.open(conversation).await?;
+        let (reports, mut heard) = mpsc::unbounded_channel();
+        let (ready, is_ready) = oneshot::channel();
+        let (parts, name, scope) = (self.parts.clone(), session.clone(), self.scope.clone());
+        let (key, pictures) = (conversation.key.clone(), conversation.pictures);
+        let task = self.listening.spawn(async move {
+            let pass_on = async {
+                while let Some(report) = heard.recv().await {
+                    match report {
+                        Report::Pictured(_) if pictures == Pictures::None => {}
+                        Report::Pictured(wanted) => parts.tell_pictures(&scope, &key, &name, &wanted).await,
+                        report => parts.tell(&scope, &key, report),
+                    }
+                }
+            };
+            tokio::join!(parts.engine.follow(&name, ready, reports), pass_on);
+        });
+        // Where following fails, the answer comes all the same, in one piece.
+        let _ = is_ready.await;
+        self.follows.insert(conversation.key.clone(), Follow { session: session.clone(), task });
+        Ok(session)
+    }
+
+    async fn files(&self, attachments: &[Attachment]) -> Vec<PromptFile> {
+        let mut files = Vec::new();
+        for attachment in attachments {
+            let (store, blob) = (Arc::clone(&self.parts.store), attachment.blob.clone());
+            let data = tokio::task::spawn_blocking(move || store.blob(&blob)).await;
+            if let Ok(Ok(Some(data))) = data {
+                files.push(PromptFile {
+                    name: attachment.name.clone(),
+                    media_type: attachment.media_type.clone(),
+                    is_picture: attachment.is_picture(),
+                    data,
+                });
+            }
+        }
+        files
+    }
+}

@@ -1,0 +1,86 @@
+//! Pictures of the agent in the chat: each once in a turn, and not too many of them.
+
+use crate::channel::{Attachment, OperationError, Place};
+
+use super::cards::{Card, backoff};
+use super::records::{CardRecord, Kind, put};
+use super::{Action, Bridge, Target, words};
+
+impl Bridge {
+    /// There are pictures of a conversation.
+    pub(super) fn pictured(&mut self, key: &str, conversation: &str, files: Vec<Attachment>) {
+        let most = self.settings.most_pictures;
+        for file in files {
+            let Some(scope) = self.scopes.get_mut(key) else { return };
+            // One that comes after its turn is shown all the same.
+            let reply = scope.reply.as_ref().filter(|reply| reply.record.conversation == conversation);
+            let place = reply.map_or_else(|| scope.place.clone(), |reply| reply.record.place.clone());
+            let is_new = scope.pictures.insert(file.blob.clone());
+            if is_new && scope.pictures.len() <= most {
+                self.show_picture(&place, file);
+            }
+        }
+    }
+
+    fn show_picture(&mut self, place: &Place, file: Attachment) {
+        let largest = self.channels.get(&place.channel).and_then(|channel| channel.largest_picture);
+        match largest {
+            // A channel without pictures is not told of them.
+            None => {}
+            Some(largest) if file.size > largest => {
+                self.tell(place, None, &words::no_picture(&file.name, "it is too large for this chat"));
+            }
+            Some(_) => {
+                let id = self.next_id();
+                let record = CardRecord {
+                    id,
+                    place: place.clone(),
+                    reply_to: None,
+                    markdown: String::new(),
+                    message: None,
+                    ask: None,
+                    file: Some(file),
+                };
+                self.change(put(Kind::Card, id.to_string(), &record));
+                self.cards.insert(id, Card::new(record));
+                self.step_card(id);
+            }
+        }
+    }
+
+    /// Sends the picture of a card.
+    pub(super) fn send_picture(&mut self, id: u64, file: Attachment) {
+        let number = self.next_id();
+        let Some(card) = self.cards.get_mut(&id) else { return };
+        card.in_flight = true;
+        let place = card.record.place.clone();
+        self.operations.insert(number, Target::Picture { card: id });
+        self.actions.push(Action::Upload { number, place, file, key: format!("c{id}") });
+    }
+
+    /// A picture was sent, or was not.
+    pub(super) fn picture_performed(&mut self, id: u64, failure: Option<OperationError>) {
+        let now = self.now;
+        let Some(card) = self.cards.get_mut(&id) else { return };
+        let place = card.record.place.clone();
+        card.in_flight = false;
+        match failure {
+            None => self.drop_card(id),
+            Some(OperationError::RateLimited { retry_after_ms }) => {
+                self.pace(&place).not_before = now + retry_after_ms;
+            }
+            Some(OperationError::Passing(_)) => {
+                card.failures += 1;
+                card.not_before = now + backoff(card.failures);
+            }
+            Some(OperationError::Gone(reason) | OperationError::Refused(reason)) => {
+                let name = card.record.file.as_ref().map_or("", |file| file.name.as_str());
+                let words = words::no_picture(name, "the channel did not take it");
+                self.actions
+                    .push(Action::Note(format!("a picture for {} was refused: {reason}", place.chat)));
+                self.tell(&place, None, &words);
+                self.drop_card(id);
+            }
+        }
+    }
+}

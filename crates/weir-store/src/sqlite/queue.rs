@@ -1,0 +1,397 @@
+//! The way to the one connection that writes: who uses it, and what waits for it.
+//!
+//! A small write that finds the connection free and nothing waiting is done at once, in the thread that sends it: two
+//! changes of threads take longer than such a write. Everything else waits for the writer. Either way writes are done
+//! in the order in which they were sent.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::open::{Database, LOCK_WAIT};
+use super::task::{Done, Task, Write};
+use crate::error::StoreError;
+use crate::reply::Reply;
+use crate::tail::Tails;
+
+/// One transaction takes no more than this, so that its memory and its pages in the write-ahead log are bounded.
+const MAX_BATCH_BYTES: usize = 16 << 20;
+const MAX_BATCH_WRITES: usize = 4096;
+/// What is larger is left to the writer.
+const MAX_AT_ONCE: usize = 64 << 10;
+/// The writer is woken when so much was written by others: the write-ahead log is its concern.
+const WAKES_WRITER: u64 = 8 << 20;
+/// About what a write takes in the write-ahead log beside its events: the pages in which something changes.
+const PAGES_OF_A_WRITE: u64 = 20 << 10;
+
+/// How much a write is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weight {
+    pub(super) bytes: usize,
+    /// Texts that a search is to find.
+    pub(super) texts: usize,
+    /// Whether whoever sends it may do it.
+    pub(super) at_once: bool,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) texts: u64,
+    /// About how much longer the write-ahead log has become.
+    pub(super) bytes: u64,
+}
+
+struct Waiting {
+    write: Box<dyn Write>,
+    weight: Weight,
+}
+
+/// Writes that wait, and the connection.
+pub(super) struct Queue {
+    /// Whoever holds it writes. It is taken before the state, or tried and not waited for.
+    connection: Mutex<Connection>,
+    state: Mutex<State>,
+    changed: Condvar,
+    limit: usize,
+    /// Whether a write ends before the disk has it, so that whoever sends it may do it.
+    at_once: bool,
+    database: Database,
+    tails: Arc<Tails>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    bytes: usize,
+    /// Since the writer last looked.
+    written: Written,
+    /// The writer sleeps until there is something to do.
+    is_asleep: bool,
+    closed: bool,
+}
+
+/// What the writer finds.
+pub(super) enum Found {
+    /// Writes, to be done in this order; none where the time is over.
+    Batch(Vec<Box<dyn Write>>),
+    /// All is done, and no more comes.
+    Closed,
+}
+
+impl Queue {
+    pub(super) fn new(connection: Connection, database: Database, limit: usize, at_once: bool) -> Self {
+        Self {
+            connection: Mutex::new(connection),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            limit,
+            at_once,
+            database,
+            tails: Arc::new(Tails::new()),
+        }
+    }
+
+    pub(super) fn tails(&self) -> &Arc<Tails> {
+        &self.tails
+    }
+
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No statement under the lock can panic half way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does a write, or lets it wait for the writer. Waits for neither.
+    pub(super) fn send<T: Send + 'static>(
+        &self,
+        weight: Weight,
+        operation: impl FnMut(&Connection) -> Done<T> + Send + 'static,
+    ) -> Reply<T> {
+        let (promise, reply) = Reply::promise();
+        let mut state = self.lock();
+        if state.closed {
+            return Reply::ready(Err(StoreError::Closed));
+        }
+        // A write that is larger than the limit must still be possible.
+        if state.bytes + weight.bytes > self.limit && !state.waiting.is_empty() {
+            return Reply::ready(Err(StoreError::Overloaded { waiting: state.bytes }));
+        }
+        let write = Box::new(Task::new(operation, promise));
+        let may_be_done = self.at_once && weight.at_once && weight.bytes <= MAX_AT_ONCE;
+        if may_be_done
+            && state.waiting.is_empty()
+            && let Some(connection) = self.free_connection()
+        {
+            drop(state);
+            self.do_now(connection, write, weight);
+            return reply;
+        }
+        state.wait_for_writer(Waiting { write, weight });
+        drop(state);
+        self.changed.notify_one();
+        reply
+    }
+
+    fn free_connection(&self) -> Option<MutexGuard<'_, Connection>> {
+        match self.connection.try_lock() {
+            Ok(connection) => Some(connection),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn do_now(&self, connection: MutexGuard<'_, Connection>, mut write: Box<dyn Write>, weight: Weight) {
+        // If another process writes, the writer waits for it, and not whoever sends.
+        let done = connection
+            .busy_timeout(Duration::ZERO)
+            .and_then(|()| transaction(&connection, |connection| write.run(connection)));
+        let error = match done.map_err(|error| self.database.error(error)) {
+            Ok(()) => {
+                drop(connection);
+                if self.lock().note(weight) {
+                    self.changed.notify_one();
+                }
+                return write.acknowledge(&self.tails);
+            }
+            Err(error) => error,
+        };
+        if !matches!(error, StoreError::Locked { .. }) {
+            drop(connection);
+            return write.fail(error);
+        }
+        // Before what was sent in between: the writer takes nothing without the connection.
+        self.lock().goes_first(Waiting { write, weight });
+        drop(connection);
+        self.changed.notify_one();
+    }
+
+    /// The connection, when whoever has it is done. For the writer: its statements wait for other processes.
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A panic in a write has rolled back its transaction.
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        // It only notes the time, and cannot fail.
+        let _ = connection.busy_timeout(LOCK_WAIT);
+        connection
+    }
+
+    /// Waits until something is to be written, so long at the most; without a time, also until something was written by
+    /// somebody else. The connection is not held meanwhile.
+    pub(super) fn wait(&self, most: Option<Duration>) {
+        let mut state = self.lock();
+        if !state.waiting.is_empty() || state.closed {
+            return;
+        }
+        match most {
+            Some(most) if most.is_zero() => {}
+            Some(most) => drop(self.changed.wait_timeout(state, most)),
+            None => {
+                state.is_asleep = state.written == Written::default();
+                drop(self.changed.wait_while(state, |state| state.is_asleep));
+            }
+        }
+    }
+
+    /// The next batch, for whoever holds the connection.
+    pub(super) fn take(&self, _: &MutexGuard<'_, Connection>) -> Found {
+        let mut state = self.lock();
+        if state.waiting.is_empty() && state.closed {
+            return Found::Closed;
+        }
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while let Some(next) = state.waiting.front() {
+            let size = next.weight.bytes;
+            if batch.len() >= MAX_BATCH_WRITES || (bytes + size > MAX_BATCH_BYTES && !batch.is_empty()) {
+                break;
+            }
+            let Some(next) = state.waiting.pop_front() else { break };
+            bytes += size;
+            state.written.add(next.weight);
+            batch.push(next.write);
+        }
+        state.bytes = state.bytes.saturating_sub(bytes);
+        Found::Batch(batch)
+    }
+
+    /// What was written since this was last asked.
+    pub(super) fn written(&self) -> Written {
+        std::mem::take(&mut self.lock().written)
+    }
+
+    /// Wakes the writer, so that it looks whether anybody follows a log now.
+    pub(super) fn nudge(&self) {
+        self.lock().is_asleep = false;
+        self.changed.notify_one();
+    }
+
+    /// Nothing more is taken. What waits is still done.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.is_asleep = false;
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Nobody does anything any more: whoever waits is told so.
+    pub(super) fn abandon(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        drop(waiting);
+    }
+}
+
+impl State {
+    fn wait_for_writer(&mut self, waiting: Waiting) {
+        self.bytes += waiting.weight.bytes;
+        self.waiting.push_back(waiting);
+        self.is_asleep = false;
+    }
+
+    fn goes_first(&mut self, waiting: Waiting) {
+        self.bytes += waiting.weight.bytes;
+        self.waiting.push_front(waiting);
+        self.is_asleep = false;
+    }
+
+    /// Notes what somebody else than the writer has written. Tells whether the writer has to be woken.
+    fn note(&mut self, weight: Weight) -> bool {
+        self.written.add(weight);
+        std::mem::take(&mut self.is_asleep) || self.written.bytes > WAKES_WRITER
+    }
+}
+
+impl Written {
+    fn add(&mut self, weight: Weight) {
+        self.texts += weight.texts as u64;
+        self.bytes += weight.bytes as u64 + PAGES_OF_A_WRITE;
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.texts += other.texts;
+        self.bytes += other.bytes;
+    }
+}
+
+/// All of the work or nothing.
+pub(super) fn transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    // Prepared: reading these two words again each time takes longer than some of the work.
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    let unfinished = Unfinished(connection);
+    let value = work(unfinished.0)?;
+    unfinished.0.prepare_cached("COMMIT")?.execute([])?;
+    Ok(value)
+}
+
+/// Takes back what was begun, unless it was committed.
+struct Unfinished<'a>(&'a Connection);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // If that is not possible either, the next one cannot begin and says so.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rusqlite::TransactionBehavior;
+
+    use super::*;
+    use crate::sqlite::SqliteOptions;
+
+    const SMALL: Weight = Weight { bytes: 1, texts: 0, at_once: true };
+
+    fn queue(folder: &tempfile::TempDir, limit: usize) -> Queue {
+        let database = Database { path: folder.path().join("weir.db") };
+        let connection = database.open_writer(&SqliteOptions::default()).unwrap();
+        Queue::new(connection, database, limit, true)
+    }
+
+    #[test]
+    fn when_the_writer_is_gone_nobody_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(&folder, 100);
+        let reply = queue.send(Weight { at_once: false, ..SMALL }, |_| Ok(((), None)));
+        queue.abandon();
+        assert!(matches!(reply.wait(), Err(StoreError::Closed)));
+        assert!(matches!(queue.send(SMALL, |_| Ok(((), None))).wait(), Err(StoreError::Closed)));
+    }
+
+    #[test]
+    fn the_limit_refuses_but_never_the_only_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(&folder, 100);
+        let large = queue.send(Weight { bytes: 1_000, at_once: false, ..SMALL }, |_| Ok(((), None)));
+        let refused = queue.send(SMALL, |_| Ok(((), None)));
+        assert!(matches!(refused.wait(), Err(StoreError::Overloaded { waiting: 1_000 })));
+        drop(large);
+    }
+
+    #[test]
+    fn a_small_write_needs_no_writer_if_nothing_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(&folder, 100);
+        assert_eq!(queue.send(SMALL, |_| Ok((7, None))).wait().unwrap(), 7);
+        // Nobody takes this one, and what comes later comes after it.
+        let first = queue.send(Weight { at_once: false, ..SMALL }, |_| Ok((1, None)));
+        let second = queue.send(SMALL, |_| Ok((2, None)));
+        let connection = queue.connection();
+        let Found::Batch(batch) = queue.take(&connection) else { panic!("closed") };
+        assert_eq!(batch.len(), 2);
+        drop((batch, connection, first, second));
+    }
+
+    #[test]
+    fn a_panic_breaks_its_promise_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(&folder, 100);
+        let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            queue.send::<()>(SMALL, |connection| {
+                connection.execute("UPDATE meta SET value = 99 WHERE name = 'revision'", []).unwrap();
+                panic!("on purpose")
+            })
+        }));
+        assert!(broken.is_err());
+        let revision = queue.send(SMALL, |connection| {
+            let sql = "SELECT value FROM meta WHERE name = 'revision'";
+            Ok((connection.query_row(sql, [], |row| row.get::<_, i64>(0))?, None))
+        });
+        assert_eq!(revision.wait().unwrap(), 0);
+    }
+
+    #[test]
+    fn while_another_process_writes_it_waits_for_the_writer_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(&folder, 100);
+        let mut other = Connection::open(folder.path().join("weir.db")).unwrap();
+        let theirs = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&runs);
+        let reply = queue.send(SMALL, move |_| Ok((counted.fetch_add(1, Ordering::SeqCst), None)));
+        assert_eq!(runs.load(Ordering::SeqCst), 0);
+        drop(theirs);
+        let connection = queue.connection();
+        let Found::Batch(batch) = queue.take(&connection) else { panic!("closed") };
+        for mut write in batch {
+            transaction(&connection, |connection| write.run(connection)).unwrap();
+            write.acknowledge(queue.tails());
+        }
+        assert_eq!(reply.wait().unwrap(), 0);
+    }
+}

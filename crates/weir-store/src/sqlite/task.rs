@@ -1,0 +1,76 @@
+//! A write on its way: what it does, and who waits for it.
+
+use rusqlite::Connection;
+
+use super::write::Failure;
+use crate::conversation::ConversationId;
+use crate::error::StoreError;
+use crate::reply::Promise;
+use crate::tail::{TailState, Tails};
+
+/// What followers are told when a write is done.
+#[derive(Debug)]
+pub(super) struct Notice {
+    pub(super) conversation: ConversationId,
+    pub(super) end: TailState,
+    pub(super) revision: u64,
+}
+
+/// What a write came to, and what followers are told of it.
+pub(super) type Done<T> = Result<(T, Option<Notice>), Failure>;
+
+/// A write. It can be done again, in case the transaction that it was part of fails.
+pub(super) trait Write: Send {
+    /// Does it. A refusal is kept for the answer and is no failure.
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
+    /// Tells followers and answers, after the commit.
+    fn acknowledge(self: Box<Self>, tails: &Tails);
+    /// Answers that it was not done.
+    fn fail(self: Box<Self>, error: StoreError);
+}
+
+pub(super) struct Task<T, F> {
+    operation: F,
+    promise: Promise<T>,
+    outcome: Option<Result<(T, Option<Notice>), StoreError>>,
+}
+
+impl<T, F> Task<T, F> {
+    pub(super) fn new(operation: F, promise: Promise<T>) -> Self {
+        Self { operation, promise, outcome: None }
+    }
+}
+
+impl<T, F> Write for Task<T, F>
+where
+    T: Send,
+    F: FnMut(&Connection) -> Done<T> + Send,
+{
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.outcome = Some(match (self.operation)(connection) {
+            Ok(done) => Ok(done),
+            Err(Failure::Refused(error)) => Err(error),
+            Err(Failure::Database(error)) => return Err(error),
+        });
+        Ok(())
+    }
+
+    fn acknowledge(self: Box<Self>, tails: &Tails) {
+        let answer = match self.outcome {
+            Some(Ok((value, notice))) => {
+                if let Some(notice) = notice {
+                    tails.set(&notice.conversation, notice.end);
+                    tails.set_revision(notice.revision);
+                }
+                Ok(value)
+            }
+            Some(Err(error)) => Err(error),
+            None => Err(StoreError::Closed),
+        };
+        self.promise.answer(answer);
+    }
+
+    fn fail(self: Box<Self>, error: StoreError) {
+        self.promise.answer(Err(error));
+    }
+}

@@ -1,0 +1,102 @@
+//! What is done later: by itself, soon, and without anybody noticing.
+
+use std::path::Path;
+use std::time::Instant;
+
+use weir_store::{Append, SearchQuery, Store};
+
+use crate::support::{DEADLINE, create, event, open, open_unsynced, searchable, whole_log};
+
+fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !is_true() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+fn unindexed(folder: &Path) -> i64 {
+    let file = rusqlite::Connection::open(folder.join("weir.db")).unwrap();
+    file.query_row("SELECT count(*) FROM unindexed", [], |row| row.get(0)).unwrap()
+}
+
+fn length(folder: &Path, name: &str) -> u64 {
+    std::fs::metadata(folder.join(name)).map_or(0, |file| file.len())
+}
+
+#[test]
+fn a_search_finds_what_was_acknowledged_a_moment_ago() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_unsynced(folder.path());
+    let one = create(&store, "one");
+    for number in 0..300 {
+        let event = searchable(&format!("word{number}"));
+        store.append(Append::new(one.clone(), vec![event])).wait().unwrap();
+        if number % 7 == 0 {
+            let hits = store.search(SearchQuery::new(format!("\"word{number}\""))).wait().unwrap();
+            assert_eq!(hits.len(), 1, "{number}");
+        }
+    }
+}
+
+#[test]
+fn texts_get_into_the_index_without_a_search() {
+    for open in [open, open_unsynced] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let one = create(&store, "one");
+        for number in 0..100 {
+            store.append(Append::new(one.clone(), vec![searchable(&number.to_string())])).wait().unwrap();
+        }
+        until("the index is never filled", || unindexed(folder.path()) == 0);
+        assert_eq!(store.search(SearchQuery::new("\"57\"")).wait().unwrap().len(), 1);
+        store.check().wait().unwrap();
+    }
+}
+
+#[test]
+fn texts_that_an_earlier_process_left_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_unsynced(folder.path());
+    let one = create(&store, "one");
+    store.append(Append::new(one, vec![searchable("indexed")])).wait().unwrap();
+    until("the index is never filled", || unindexed(folder.path()) == 0);
+    drop(store);
+    // As a kill right after the append leaves it.
+    let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
+    let moved = "INSERT INTO unindexed SELECT rowid, text FROM search; DELETE FROM search;";
+    file.execute_batch(moved).unwrap();
+    drop(file);
+    let store = open_unsynced(folder.path());
+    assert_eq!(store.search(SearchQuery::new("indexed")).wait().unwrap().len(), 1);
+}
+
+#[test]
+fn what_was_written_gets_into_the_file_while_it_is_open() {
+    for open in [open, open_unsynced] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let one = create(&store, "one");
+        let text = "x".repeat(30_000);
+        for _ in 0..20 {
+            store.append(Append::new(one.clone(), vec![event(&text)])).wait().unwrap();
+        }
+        until("nothing is moved into the file", || length(folder.path(), "weir.db") > 600_000);
+        assert_eq!(whole_log(&store, &one).len(), 20);
+    }
+}
+
+#[test]
+fn the_write_ahead_log_is_bounded_while_something_is_always_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_unsynced(folder.path());
+    let one = create(&store, "one");
+    let text = "x".repeat(60_000);
+    let mut longest = 0;
+    for _ in 0..3_000 {
+        store.append(Append::new(one.clone(), vec![event(&text)])).wait().unwrap();
+        longest = longest.max(length(folder.path(), "weir.db-wal"));
+    }
+    assert!(longest < 150 << 20, "{longest} bytes");
+    assert_eq!(store.read(weir_store::ReadQuery::newest(one)).wait().unwrap().newest, 3_000);
+}

@@ -1,0 +1,126 @@
+//! Asks for updates, and reads them one by one.
+//!
+//! Telegram adds fields and kinds all the time, and none of them may stop the polling or hide a message whose text is
+//! plain to see. So updates come as JSON, all that is not used here is taken away, and the library reads the rest.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use teloxide_core::requests::{JsonRequest, Payload};
+use teloxide_core::types::{Update, UpdateKind};
+use teloxide_core::{Bot, RequestError};
+
+const MESSAGE: [&str; 15] = [
+    "message_id",
+    "message_thread_id",
+    "is_topic_message",
+    "from",
+    "date",
+    "chat",
+    "text",
+    "caption",
+    "photo",
+    "document",
+    "audio",
+    "video",
+    "voice",
+    "migrate_from_chat_id",
+    "reply_to_message",
+];
+const QUERY: [&str; 5] = ["id", "from", "message", "chat_instance", "data"];
+const CHAT: [&str; 3] = ["id", "type", "title"];
+const USER: [&str; 4] = ["id", "is_bot", "first_name", "username"];
+/// The kinds of updates that are used here.
+const KINDS: [&str; 3] = ["message", "edited_message", "callback_query"];
+
+/// The library's own request would give updates that it has read already, without what it could not read.
+#[derive(Debug, Serialize)]
+struct GetRawUpdates {
+    offset: i64,
+    timeout: u64,
+    allowed_updates: [&'static str; 3],
+}
+
+impl Payload for GetRawUpdates {
+    type Output = Vec<Value>;
+
+    const NAME: &'static str = "getUpdates";
+}
+
+/// Waits for updates from this number on, for so many seconds.
+pub(crate) async fn ask(bot: &Bot, offset: i64, timeout: u64) -> Result<Vec<Value>, RequestError> {
+    JsonRequest::new(bot.clone(), GetRawUpdates { offset, timeout, allowed_updates: KINDS }).await
+}
+
+/// The number of an update.
+pub(crate) fn number(update: &Value) -> Option<i64> {
+    update.get("update_id")?.as_i64()
+}
+
+/// An update as the library reads it; none if it is of a kind that is not used here, or makes no sense.
+pub(crate) fn understand(update: &Value) -> Option<Update> {
+    let update = update.as_object()?;
+    let mut simple = Map::new();
+    simple.insert("update_id".to_owned(), update.get("update_id")?.clone());
+    for (name, value) in update {
+        match name.as_str() {
+            "message" | "edited_message" => {
+                simple.insert(name.clone(), only(value, &MESSAGE));
+            }
+            "callback_query" => {
+                simple.insert(name.clone(), only(value, &QUERY));
+            }
+            _ => {}
+        }
+    }
+    // From a text, because the library borrows the names in it.
+    let update: Update = serde_json::from_str(&Value::Object(simple).to_string()).ok()?;
+    (!matches!(update.kind, UpdateKind::Error(_))).then_some(update)
+}
+
+/// An object with these members only, and with what is inside of them made simple too.
+fn only(value: &Value, names: &[&str]) -> Value {
+    let Some(object) = value.as_object() else { return value.clone() };
+    let known = object.iter().filter(|(name, _)| names.contains(&name.as_str()));
+    let simple = known.map(|(name, value)| {
+        let value = match name.as_str() {
+            "chat" => only(value, &CHAT),
+            "from" => only(value, &USER),
+            "message" | "reply_to_message" => only(value, &MESSAGE),
+            _ => value.clone(),
+        };
+        (name.clone(), value)
+    });
+    Value::Object(simple.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use teloxide_core::types::UpdateKind;
+
+    use super::{number, understand};
+
+    #[test]
+    fn a_text_is_read_whatever_else_is_in_the_message() {
+        let odd = json!({"update_id": 7, "mood": "fine", "message": {
+            "message_id": 2, "date": 0, "text": "hello", "entities": {"kind": "hologram"}, "paid": [1],
+            "chat": {"id": 5, "type": "private", "first_name": ["A"]},
+            "from": {"id": 5, "is_bot": false, "first_name": "A", "language_code": 7},
+        }});
+        let UpdateKind::Message(message) = understand(&odd).unwrap().kind else { panic!() };
+        assert_eq!(message.text(), Some("hello"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_has_a_number_all_the_same() {
+        for update in [
+            json!({"update_id": 7, "telepathy": {}}),
+            json!({"update_id": 7, "message": {"text": "no chat"}}),
+            json!({"update_id": 7, "message": 7}),
+        ] {
+            assert!(understand(&update).is_none(), "{update}");
+            assert_eq!(number(&update), Some(7));
+        }
+        assert_eq!(number(&json!("update")), None);
+    }
+}
