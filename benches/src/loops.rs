@@ -1,11 +1,12 @@
 //! Measures the unattended loop: a pipeline of many tasks on the simulated CLI, and what it costs us per task.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 use weir_loop::agent::{AgentRequest, SessionAgent};
 use weir_loop::config::parse;
+use weir_loop::event::LoopEvent;
 use weir_loop::machine::Wanted;
 use weir_loop::shell::{Folders, LoopOptions, OpenOptions, Runner, open};
 use weir_loop::state::TaskState;
@@ -23,7 +24,10 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
         Size::Quick => &[20, 60],
     };
     print_line("\nunattended loop, one session, one gate and one commit for each task")?;
-    print_line("| tasks | own CPU per task | wall time per task | peak memory |\n|---:|---:|---:|---:|")?;
+    print_line(
+        "| tasks | own CPU per task | in the first tenth | in the last tenth | wall time per task | peak memory |\n\
+         |---:|---:|---:|---:|---:|---:|",
+    )?;
     for count in counts {
         // Each in a process of its own, so that peaks do not add up.
         let this = std::env::current_exe()?;
@@ -94,16 +98,34 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         messenger: None,
     };
     let (cpu, began) = (cpu_seconds(), std::time::Instant::now());
-    let (_, state) = Runner::new(options, opened.state, Box::new(|_, _| {})).run().await?;
+    let times = Arc::new(Mutex::new(vec![cpu]));
+    let watcher = {
+        let times = Arc::clone(&times);
+        Box::new(move |event: &LoopEvent, _: &_| {
+            if matches!(event, LoopEvent::TaskDone { .. }) {
+                times.lock().unwrap_or_else(PoisonError::into_inner).push(cpu_seconds());
+            }
+        })
+    };
+    let (_, state) = Runner::new(options, opened.state, watcher).run().await?;
     let done = state.count(TaskState::Done);
     if done != count {
         let failure = state.tasks.iter().find_map(|task| task.failure.as_ref());
         bail!("only {done} of {count} tasks were done: {:?} {failure:?}", state.end());
     }
     let per_task = |total: f64| total / count as f64;
+    let times = times.lock().unwrap_or_else(PoisonError::into_inner);
+    let tenth = (count / 10).max(1);
+    // Between two tasks of one run, so that whatever else the machine does matters less.
+    let part = |from: usize, to: usize| match (times.get(from), times.get(to)) {
+        (Some(from), Some(to)) => (to - from) * 1000.0 / tenth as f64,
+        _ => f64::NAN,
+    };
     Ok(format!(
-        "| {count} | {:.1} ms | {:.0} ms | {:.0} MiB |",
+        "| {count} | {:.1} ms | {:.1} ms | {:.1} ms | {:.0} ms | {:.0} MiB |",
         per_task((cpu_seconds() - cpu) * 1000.0),
+        part(0, tenth),
+        part(count - tenth, count),
         per_task(began.elapsed().as_secs_f64() * 1000.0),
         crate::measure::peak_rss_kb() as f64 / 1024.0
     ))

@@ -14,6 +14,8 @@ pub enum Event {
     Tick,
     /// The task list, as it is now.
     Tasks(Vec<Task>),
+    /// The task list is as it was last told, but for tasks that are done since.
+    TasksUnchanged,
     /// The workspace of a task is ready.
     Prepared {
         /// The task.

@@ -123,6 +123,10 @@ impl Machine {
             Event::Start => self.start(now),
             Event::Tick => self.tick(now),
             Event::Tasks(tasks) => self.tasks_read(now, tasks),
+            Event::TasksUnchanged => {
+                self.list_wanted = false;
+                self.schedule(now);
+            }
             Event::Prepared { task, head, tree } => self.prepared(&task, head, tree),
             Event::Restored { task } => self.restored(&task),
             Event::Gates { task, results } => self.gates_ran(now, &task, results),

@@ -22,7 +22,7 @@ p.sub { margin-top: .2rem; opacity: .75; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; }
+td.number, th.number { text-align: right; white-space: nowrap; } td.tight, td.tight code { white-space: nowrap; } td:first-child { min-width: 12rem; }
 .state { white-space: nowrap; font-weight: 600; } .state.done { color: var(--good); } .state.failed { color: var(--bad); } .state.open { color: var(--open); }
 code { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; }
 pre { background: var(--soft); padding: .8rem; border-radius: 6px; overflow-x: auto; max-height: 24rem; font-size: .85rem; }
@@ -137,7 +137,7 @@ fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "<tr><td>{}</td><td class=\"state {}\">{}</td><td class=\"number\">{attempts}</td><td class=\"number\">{}</td>\
-         <td class=\"number\">{time}</td><td>{}</td><td><code>{}</code></td></tr>",
+         <td class=\"number\">{time}</td><td class=\"tight\">{}</td><td class=\"tight\"><code>{}</code></td></tr>",
         escape(&record.task.title),
         class(record),
         task_words(record),

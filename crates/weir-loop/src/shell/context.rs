@@ -7,11 +7,12 @@ use weir_process::Secrets;
 
 use super::folders::Folders;
 use super::git::Git;
+use super::tasks::ListFile;
 use crate::agent::Agent;
 use crate::config::Config;
 use crate::tasks::TaskId;
 
-/// What the actions of a run share. Nothing in it changes.
+/// What the actions of a run share. Nothing in it changes but what is known of the list.
 pub(super) struct Context {
     pub(super) config: Config,
     pub(super) config_file: Option<PathBuf>,
@@ -21,6 +22,8 @@ pub(super) struct Context {
     pub(super) secrets: Secrets,
     pub(super) run_id: String,
     pub(super) skip_permissions: bool,
+    /// The task list.
+    pub(super) list: ListFile,
     /// Whether each task has a worktree of its own.
     pub(super) is_parallel: bool,
 }
@@ -58,11 +61,6 @@ impl Context {
     /// Where the work of a session that was cut off is kept, below `refs/weir`.
     pub(super) fn cut_off(&self, task: &TaskId, sessions: usize) -> String {
         format!("cut-off/{}/{task}-{sessions}", self.short_run())
-    }
-
-    /// The task list.
-    pub(super) fn list(&self) -> PathBuf {
-        self.folders.workspace.join(&self.config.tasks)
     }
 
     /// What no task may change.

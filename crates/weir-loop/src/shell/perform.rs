@@ -6,7 +6,6 @@ use super::context::Context;
 use super::gates::run_gates;
 use super::git::Looked;
 use super::notes::{add_note, read_notes};
-use super::tasks::{read_tasks, tick_box};
 use super::worktree;
 use crate::agent::{AgentEnd, AgentRequest, AgentRun, Surroundings, answer_from_log, find_log, run_from_log};
 use crate::machine::{AgentOrder, Event};
@@ -33,7 +32,8 @@ fn text(error: impl std::error::Error) -> String {
 }
 
 pub(super) fn read_list(context: &Context) -> Done {
-    read_tasks(&context.list()).map(|list| Event::Tasks(list.tasks)).map_err(text)
+    let tasks = context.list.read().map_err(text)?;
+    Ok(tasks.map_or(Event::TasksUnchanged, Event::Tasks))
 }
 
 pub(super) async fn prepare(context: Arc<Context>, task: TaskId) -> Done {
@@ -178,9 +178,8 @@ pub(super) async fn make_commit(
             Err(not) => return Ok(Event::NotMerged { task, why: not.why, output: not.output }),
         }
     }
-    let list = context.list();
     // A list outside of the repository, or one that git ignores, is edited all the same.
-    tick_box(&list, &task).map_err(text)?;
+    context.list.tick(&task).map_err(text)?;
     let parent = git.head().await.map_err(text)?;
     let tree = git.snapshot().await.map_err(text)?;
     let parents: Vec<&str> = std::iter::once(parent.as_str()).chain(merges.as_deref()).collect();

@@ -88,9 +88,9 @@ fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
         Mail::Answer { .. } => Ok(()),
         Mail::Skip { task } => match state(task)? {
             TaskState::Pending | TaskState::Failed => Ok(()),
-            TaskState::Active => {
-                Err(PersonError::NotNow(format!("task {task} is being worked on; stop the loop first")))
-            }
+            TaskState::Active => Err(PersonError::NotNow(format!(
+                "task {task} has begun, and is left out only before it begins or after it failed"
+            ))),
             TaskState::Done => Err(PersonError::NotNow(format!("task {task} is done"))),
             TaskState::Skipped => Err(PersonError::NotNow(format!("task {task} is skipped already"))),
         },

@@ -16,6 +16,7 @@ use super::git::Git;
 use super::mailbox::{Mail, Mailbox};
 use super::notify::{self, Messenger};
 use super::perform::{self, Done};
+use super::tasks::ListFile;
 use crate::agent::{Agent, Desk, FromDesk, Hurry, OpenAsk, Reply, Surroundings, match_answers};
 use crate::config::Config;
 use crate::event::LoopEvent;
@@ -105,6 +106,7 @@ impl Runner {
             run_id: state.run_id.clone(),
             skip_permissions,
             is_parallel: parallel > 1,
+            list: ListFile::new(folders.workspace.join(&config.tasks)),
             folders,
         };
         Self {

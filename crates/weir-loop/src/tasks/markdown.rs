@@ -199,12 +199,10 @@ pub(super) fn parse(text: &str) -> Vec<Task> {
     tasks
 }
 
-/// Checks the box of a task, and those of the groups that are done with it.
-pub(super) fn mark_done(text: &str, id: &TaskId) -> String {
+/// Checks the box of a task, and those of the groups that are done with it. None if there is no such task.
+pub(super) fn mark_done(text: &str, id: &TaskId) -> Option<String> {
     let mut items = items(text);
-    let Some((place, _)) = leaves(&items).into_iter().find(|(_, found)| found == id) else {
-        return text.to_owned();
-    };
+    let (place, _) = leaves(&items).into_iter().find(|(_, found)| found == id)?;
     let mut lines = Vec::new();
     check(&mut items, place, &mut lines);
     for group in ancestors(&items, place).into_iter().rev() {
@@ -226,7 +224,7 @@ pub(super) fn mark_done(text: &str, id: &TaskId) -> String {
             None => edited.push_str(line),
         }
     }
-    edited
+    Some(edited)
 }
 
 fn check(items: &mut [Item], place: usize, lines: &mut Vec<usize>) {
@@ -262,20 +260,21 @@ mod tests {
 
     #[test]
     fn a_checked_box_checks_the_groups_that_are_done_with_it_and_nothing_else() {
-        let done = mark_done(LIST, &TaskId::new("not-me"));
+        let done = mark_done(LIST, &TaskId::new("not-me")).unwrap();
         let expected = LIST
             .replace("- [ ] not me", "- [x] not me")
             .replace("- [ ] Read", "- [x] Read")
             .replace("- [ ] Parser", "- [x] Parser");
         assert_eq!(done, expected);
-        assert_eq!(mark_done(&done, &TaskId::new("not-me")), done);
+        assert_eq!(mark_done(&done, &TaskId::new("not-me")).as_ref(), Some(&done));
+        assert_eq!(mark_done(&done, &TaskId::new("nobody")), None);
     }
 
     #[test]
     fn line_ends_and_odd_boxes_stay_as_they_are() {
         let text = "- [ ] one\r\n- [-] no box\r\n- [ ]two\r\n-  [ ] three";
         assert_eq!(names(text), [("one".into(), false), ("three".into(), false)]);
-        let done = mark_done(text, &TaskId::new("three"));
+        let done = mark_done(text, &TaskId::new("three")).unwrap();
         assert_eq!(done, "- [ ] one\r\n- [-] no box\r\n- [ ]two\r\n-  [x] three");
     }
 
@@ -284,7 +283,7 @@ mod tests {
         let text = "- [ ] Test\n- [ ] Test\n- [ ] other {#test-2}\n";
         let before: Vec<String> = names(text).into_iter().map(|(name, _)| name).collect();
         assert_eq!(before, ["test", "test-3", "test-2"]);
-        let done = mark_done(text, &TaskId::new("test"));
+        let done = mark_done(text, &TaskId::new("test")).unwrap();
         assert_eq!(names(&done), [("test".into(), true), ("test-3".into(), false), ("test-2".into(), false)]);
     }
 
@@ -300,7 +299,7 @@ mod tests {
             // A name that is there twice is refused before anything is marked.
             let is_alone = |id: &TaskId| tasks.iter().filter(|other| other.id == *id).count() == 1;
             for task in tasks.iter().filter(|task| !task.done && is_alone(&task.id)) {
-                let done = mark_done(&text, &task.id);
+                let done = mark_done(&text, &task.id).unwrap();
                 proptest::prop_assert_eq!(done.len(), text.len());
                 let changed = text.chars().zip(done.chars()).filter(|(a, b)| a != b);
                 proptest::prop_assert!(changed.clone().all(|(a, b)| (a, b) == (' ', 'x')));

@@ -150,17 +150,29 @@ impl TaskList {
 
     /// Marks a task as done. Marking it again changes nothing.
     pub fn mark_done(&self, id: &TaskId) -> Result<Edit, TaskError> {
-        let task = self.task(id).ok_or_else(|| TaskError::NoSuchTask(id.clone()))?;
-        if task.done {
-            return Ok(Edit::Nothing);
+        mark_done(&self.source, id)
+    }
+}
+
+/// Marks a task as done in what a list is read from. Marking it again changes nothing.
+pub fn mark_done(source: &Source, id: &TaskId) -> Result<Edit, TaskError> {
+    if let Source::Markdown(text) = source {
+        // Without making tasks of all its lines: this is done for each task.
+        let edited = markdown::mark_done(text, id).ok_or_else(|| TaskError::NoSuchTask(id.clone()))?;
+        return Ok(if edited == *text { Edit::Nothing } else { Edit::File(edited) });
+    }
+    let tasks = match source {
+        Source::Prd(text) => prd::parse(text)?,
+        Source::Folder(files) => folder::parse(files),
+        Source::Markdown(_) => Vec::new(),
+    };
+    let task = tasks.iter().find(|task| task.id == *id).ok_or_else(|| TaskError::NoSuchTask(id.clone()))?;
+    match source {
+        _ if task.done => Ok(Edit::Nothing),
+        Source::Prd(text) => prd::mark_done(text, id).map(Edit::File),
+        Source::Folder(files) => {
+            Ok(folder::mark_done(files, id).map_or(Edit::Nothing, |(name, text)| Edit::InFolder(name, text)))
         }
-        match &self.source {
-            Source::Markdown(text) => Ok(Edit::File(markdown::mark_done(text, id))),
-            Source::Prd(text) => prd::mark_done(text, id).map(Edit::File),
-            Source::Folder(files) => {
-                Ok(folder::mark_done(files, id)
-                    .map_or(Edit::Nothing, |(name, text)| Edit::InFolder(name, text)))
-            }
-        }
+        Source::Markdown(_) => Ok(Edit::Nothing),
     }
 }
