@@ -69,6 +69,7 @@ soak: need-cargo ## random conversations and faults for SOAK_SECONDS (600), inva
 
 bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)
+	scripts/bench-page.sh $(BENCH_ARGS)
 
 lint: fmt-check clippy doc deps spelling tree ## everything that is checked without running the tests
 

@@ -91,6 +91,7 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         secrets: Secrets::new(),
         wanted: Wanted::default(),
         skip_permissions: false,
+        messenger: None,
     };
     let (cpu, began) = (cpu_seconds(), std::time::Instant::now());
     let (_, state) = Runner::new(options, opened.state, Box::new(|_, _| {})).run().await?;

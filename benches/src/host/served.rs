@@ -31,7 +31,9 @@ pub(super) fn rows(size: Size) -> anyhow::Result<()> {
 
 /// How late one client gets what the CLI wrote.
 pub(super) fn delays(count: usize) -> anyhow::Result<()> {
-    for (name, kind) in [("pieces", "ticks"), ("whole messages", "messages")] {
+    let streams =
+        [("pieces", "ticks"), ("pieces and whole messages", "mixed"), ("whole messages", "messages")];
+    for (name, kind) in streams {
         let prompt = format!("{kind} {count} {PAUSE_MICROS}");
         // In turns, so that a noisy moment does not hit one of them alone.
         let (mut bare, mut ours) = (Vec::new(), Vec::new());

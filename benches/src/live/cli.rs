@@ -56,6 +56,7 @@ fn turn(out: &mut impl Write, message: &Value) -> anyhow::Result<()> {
     match words.as_slice() {
         ["ticks", count, pause] => ticks(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
         ["messages", count, pause] => messages(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
+        ["mixed", count, pause] => mixed(out, count.parse()?, Duration::from_micros(pause.parse()?))?,
         ["large", count, pause, bytes] => {
             large(out, count.parse()?, Duration::from_micros(pause.parse()?), bytes.parse()?)?;
         }
@@ -75,11 +76,26 @@ fn turn(out: &mut impl Write, message: &Value) -> anyhow::Result<()> {
 
 /// Pieces of text at a steady pace, each with the time at which it was written.
 fn ticks(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()> {
+    streamed(out, "msg_1", count, pause)
+}
+
+/// As an agent at work writes: nine pieces, what they come to, and one that comes whole, again and again.
+fn mixed(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()> {
+    for number in 0..count / 10 {
+        streamed(out, &format!("msg_{number}_pieces"), 9, pause)?;
+        pause_for(pause);
+        whole(out, &format!("msg_{number}_whole"), &format!("{} ", nanoseconds()))?;
+    }
+    Ok(())
+}
+
+/// A message in so many pieces, and then as a whole.
+fn streamed(out: &mut impl Write, id: &str, count: u64, pause: Duration) -> anyhow::Result<()> {
     let event = |event: Value| {
         json!({"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": null,
             "uuid": "1af470ea-792e-428b-ad6e-ddaa4e85b0d6"})
     };
-    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m"});
+    let message = json!({"id": id, "type": "message", "role": "assistant", "content": [], "model": "m"});
     say(out, &event(json!({"type": "message_start", "message": message})))?;
     let block = json!({"type": "text", "text": ""});
     say(out, &event(json!({"type": "content_block_start", "index": 0, "content_block": block})))?;
@@ -94,8 +110,12 @@ fn ticks(out: &mut impl Write, count: u64, pause: Duration) -> anyhow::Result<()
         say(out, &event(json!({"type": "content_block_delta", "index": 0, "delta": delta})))?;
     }
     // As the CLI does; without it the pieces would be withdrawn at the end of the turn.
-    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
-        "content": [{"type": "text", "text": whole}]});
+    self::whole(out, id, &whole)
+}
+
+fn whole(out: &mut impl Write, id: &str, text: &str) -> anyhow::Result<()> {
+    let message = json!({"id": id, "type": "message", "role": "assistant", "model": "m",
+        "content": [{"type": "text", "text": text}]});
     say(out, &json!({"type": "assistant", "message": message, "session_id": SESSION}))?;
     Ok(())
 }
@@ -112,10 +132,7 @@ fn large(out: &mut impl Write, count: u64, pause: Duration, bytes: usize) -> any
         if !pause.is_zero() {
             pause_for(pause);
         }
-        let block = json!({"type": "text", "text": format!("{} {more}", nanoseconds())});
-        let message = json!({"id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "m",
-            "content": [block]});
-        say(out, &json!({"type": "assistant", "message": message, "session_id": SESSION}))?;
+        whole(out, &format!("msg_{number}"), &format!("{} {more}", nanoseconds()))?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod instant;
 pub mod judge;
 pub mod machine;
 pub mod message;
+pub mod news;
 pub mod outcome;
 pub mod prompt;
 pub mod report;

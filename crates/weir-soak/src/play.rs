@@ -25,6 +25,7 @@ pub(crate) async fn play(program: &Path, place: &Place, plan: &Plan) -> Result<T
     if plan.is_undisturbed() {
         // A busy machine is slow, and nothing is silent on purpose.
         options.limits.model = Some(DEADLINE);
+        options.limits.tool = Some(DEADLINE);
         options.limits.turn = None;
     }
     let fold = options.fold.clone();

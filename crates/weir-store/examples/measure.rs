@@ -72,6 +72,8 @@ fn appends(store: &SqliteStore) -> Outcome<()> {
     }
     report("events, one at a time, each waited for", 500, start.elapsed());
 
+    paced(store, &one)?;
+
     let start = Instant::now();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..32)
@@ -105,6 +107,23 @@ fn appends(store: &SqliteStore) -> Outcome<()> {
         append((0..100).map(|number| event(batch * 100 + number)).collect()).wait()?;
     }
     report("the same with text to search", 10_000, start.elapsed());
+    Ok(())
+}
+
+/// As a live conversation writes them: what a processor remembers of the last write is gone by the next.
+#[expect(clippy::disallowed_methods, reason = "a steady pace is what is wanted here")]
+fn paced(store: &SqliteStore, one: &ConversationId) -> Outcome<()> {
+    let mut times = Vec::new();
+    for number in 0..600 {
+        std::thread::sleep(Duration::from_millis(5));
+        let event = event(number);
+        let start = Instant::now();
+        store.append(Append::new(one.clone(), vec![event])).wait()?;
+        times.push(start.elapsed());
+    }
+    times.sort();
+    let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default().as_micros();
+    println!("  {:<58} {:>9} µs p50 {:>9} µs p99", "events with text, 200 a second", at(50), at(99));
     Ok(())
 }
 

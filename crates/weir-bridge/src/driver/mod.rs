@@ -3,6 +3,7 @@
 //! It decides nothing.
 
 mod batch;
+mod beside;
 mod conversations;
 mod engine;
 mod pictures;
@@ -17,6 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 pub use batch::Batch;
+pub use beside::{BesideAnswer, BesideHandle};
 pub use engine::{Engine, EngineError, Prompt, PromptFile};
 
 use crate::channel::{
@@ -50,6 +52,8 @@ pub struct Driver {
     waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
     notes: mpsc::UnboundedSender<String>,
     quiet: watch::Sender<bool>,
+    beside: beside::Waiting,
+    answers: Option<mpsc::UnboundedSender<BesideAnswer>>,
 }
 
 /// Tells when a bridge has nothing left to do.
@@ -94,12 +98,22 @@ impl Driver {
             waiting: HashMap::new(),
             notes,
             quiet: watch::Sender::new(false),
+            beside: beside::Waiting::default(),
+            answers: None,
         })
     }
 
     /// Tells when there is nothing left to do.
     pub fn idle(&self) -> Idle {
         Idle(self.quiet.subscribe())
+    }
+
+    /// A door for somebody who says and asks something in chats and is no conversation, and the answers to what they
+    /// ask. There is one such somebody.
+    pub fn beside(&mut self) -> (BesideHandle, mpsc::UnboundedReceiver<BesideAnswer>) {
+        let (sender, answers) = mpsc::unbounded_channel();
+        self.answers = Some(sender);
+        (BesideHandle::new(self.tell.clone(), self.beside.clone()), answers)
     }
 
     /// How each channel is doing.
@@ -205,6 +219,12 @@ impl Driver {
                         let role = store.take_code(&code, crate::now()).ok().flatten();
                         let _ = tell.send(Event::CodeChecked { place, sender, role });
                     });
+                }
+                Action::Told { number } => self.beside.told(number),
+                Action::Answered { request, answer, by } => {
+                    if let Some(answers) = &self.answers {
+                        let _ = answers.send(BesideAnswer { request, answer, by });
+                    }
                 }
                 Action::Note(note) => {
                     let _ = self.notes.send(note);

@@ -46,7 +46,8 @@ impl Bridge {
         let settings = self.settings_at(&incoming.place, Some(incoming.sender.id.as_str()));
         let for_us = incoming.direct || incoming.addressed || !settings.only_when_addressed;
         // A number may answer a question, in a group too.
-        let answers = self.open_ask(&scope_key, reply_to).is_some() && words::choice(&text).is_some();
+        let answers =
+            self.open_ask(&scope_key, &incoming.place, reply_to).is_some() && words::choice(&text).is_some();
         if is_empty || !(for_us || answers) {
             return;
         }

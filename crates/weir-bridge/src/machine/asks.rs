@@ -1,8 +1,9 @@
 //! Permission requests and questions in the chat. The first answer wins; no answer in time is a no.
 
-use crate::channel::{Button, Incoming, MessageRef, Sender};
+use crate::channel::{Button, Incoming, MessageRef, Place, Sender};
 use crate::engine::{Answer, Ask, AskKind, Command};
 
+use super::beside::BESIDE;
 use super::cards::{Answering, Card};
 use super::records::{AskRecord, InboxRecord, Outcome, Role};
 use super::words::{self, Choice};
@@ -31,7 +32,7 @@ pub(super) fn buttons(card: u64, ask: &AskRecord) -> Vec<Button> {
 }
 
 /// What a card says.
-fn text(ask: &AskRecord) -> String {
+pub(super) fn text(ask: &AskRecord) -> String {
     let choices = |labels: Vec<String>| {
         let lines = labels.iter().enumerate().map(|(index, label)| format!("{}. {label}", index + 1));
         lines.collect::<Vec<_>>().join("\n")
@@ -116,12 +117,14 @@ impl Bridge {
     }
 
     /// The card with an open question that a message may answer: the one that it replies to, or the oldest.
-    pub(super) fn open_ask(&self, scope: &str, reply_to: Option<&MessageRef>) -> Option<u64> {
+    pub(super) fn open_ask(&self, scope: &str, place: &Place, reply_to: Option<&MessageRef>) -> Option<u64> {
+        let is_here = |other: &Place| other.channel == place.channel && other.chat == place.chat;
         let open = || {
-            let asks = self
-                .cards
-                .values()
-                .filter(|card| card.record.ask.as_ref().is_some_and(|ask| ask.scope == scope));
+            let asks = self.cards.values().filter(|card| {
+                card.record.ask.as_ref().is_some_and(|ask| {
+                    ask.scope == scope || (ask.scope == BESIDE && is_here(&card.record.place))
+                })
+            });
             asks.map(|card| (card.record.id, card.record.message.as_ref()))
         };
         let replied = open().find(|(_, message)| message.is_some() && *message == reply_to);
@@ -130,7 +133,7 @@ impl Bridge {
 
     /// Whether a message answered a question, and needs nothing else.
     pub(super) fn answered_by_text(&mut self, record: &InboxRecord, reply_to: Option<&MessageRef>) -> bool {
-        let Some(id) = self.open_ask(&record.scope, reply_to) else { return false };
+        let Some(id) = self.open_ask(&record.scope, &record.place, reply_to) else { return false };
         let replies = self
             .cards
             .get(&id)
@@ -269,14 +272,22 @@ impl Bridge {
     }
 
     fn answer(&mut self, card: u64, ask: &AskRecord, answer: Answer, by: &str) {
+        let request = ask.ask.request.clone();
+        if ask.scope == BESIDE {
+            if let Some(card) = self.cards.get_mut(&card) {
+                card.answering = Some(Answering { request: request.clone(), settled: None });
+            }
+            self.actions.push(Action::Answered { request, answer, by: by.to_owned() });
+            return;
+        }
         let Some(scope) = self.scopes.get(&ask.scope) else { return };
         if let Some(card) = self.cards.get_mut(&card) {
-            card.answering = Some(Answering { request: ask.ask.request.clone(), settled: None });
+            card.answering = Some(Answering { request: request.clone(), settled: None });
         }
         self.actions.push(Action::Command {
             scope: ask.scope.clone(),
             conversation: scope.conversation_named(ask.conversation.clone()),
-            command: Command::Answer { request: ask.ask.request.clone(), answer, by: by.to_owned() },
+            command: Command::Answer { request, answer, by: by.to_owned() },
         });
     }
 

@@ -6,6 +6,7 @@
 
 mod accept;
 mod asks;
+mod beside;
 mod cards;
 mod commands;
 mod edits;
@@ -24,6 +25,7 @@ mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+pub use beside::Beside;
 pub(crate) use records::person_key;
 pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
 pub use settings::{Per, QueueMode, ScopeRule, ScopeSettings, Settings};
@@ -34,7 +36,7 @@ use crate::channel::{
     Attachment, Capabilities, ChannelName, ChatId, Incoming, MessageRef, Operation, OperationError, Place,
     Sender, UserId,
 };
-use crate::engine::{Command, ConversationSettings, Report};
+use crate::engine::{Answer, Command, ConversationSettings, Report};
 use cards::Card;
 use limits::Limits;
 use records::{DoneRecord, InboxRecord, PersonRecord, put, remove};
@@ -70,6 +72,8 @@ pub enum Event {
         /// What they may do from now on; none if the code was wrong.
         role: Option<Role>,
     },
+    /// Somebody who is no conversation wants something.
+    Beside(Beside),
     /// Time has passed.
     Tick,
 }
@@ -121,6 +125,20 @@ pub enum Action {
         sender: Sender,
         /// The code.
         code: String,
+    },
+    /// What [`Beside::Tell`] or [`Beside::Ask`] of this number wanted is kept.
+    Told {
+        /// The number.
+        number: u64,
+    },
+    /// Somebody has answered [`Beside::Ask`].
+    Answered {
+        /// Names the question.
+        request: String,
+        /// The answer.
+        answer: Answer,
+        /// Who.
+        by: String,
     },
     /// Something for the log.
     Note(String),
@@ -212,6 +230,7 @@ impl Bridge {
             Event::Performed { number, result } => self.performed(number, result),
             Event::Reported { scope, conversation, report } => self.reported(&scope, &conversation, report),
             Event::CodeChecked { place, sender, role } => self.code_checked(&place, &sender, role),
+            Event::Beside(beside) => self.beside(beside),
             Event::Tick => self.tick(),
         }
         self.finish_step()

@@ -1,8 +1,10 @@
 //! Who was first: an answer in the chat, or one elsewhere.
 
-use weir_bridge::engine::{Answer, Command, Report};
+use weir_bridge::channel::{Place, Sender};
+use weir_bridge::engine::{Answer, Ask, AskKind, Command, Question, Report};
+use weir_bridge::machine::{Beside, Event};
 
-use crate::chat::Chat;
+use crate::chat::{Chat, anna};
 
 #[test]
 fn an_answer_in_the_chat_that_is_the_first_stays() {
@@ -41,4 +43,67 @@ fn an_answer_elsewhere_closes_the_card() {
     let commands = chat.commands.len();
     chat.presses(&card, allow);
     assert_eq!(chat.commands.len(), commands, "a button of a closed card does nothing");
+}
+
+/// Asks a question that is of no conversation; gives the name of its card.
+fn asks_beside(chat: &mut Chat) -> String {
+    let question = Question {
+        question: "Which?".into(),
+        options: vec![("Red".into(), String::new()), ("Blue".into(), String::new())],
+        several: false,
+    };
+    let place = Place { channel: "test".into(), chat: "1".into(), thread: None };
+    let ask = Ask { request: "q1".into(), kind: AskKind::Questions(vec![question]) };
+    chat.event(Event::Beside(Beside::Ask { number: 7, place, ask }));
+    assert_eq!(chat.told, [7]);
+    chat.shown
+        .iter()
+        .find(|(_, text)| text.contains("Which?"))
+        .map(|(name, _)| name.clone())
+        .unwrap_or_default()
+}
+
+#[test]
+fn a_question_of_no_conversation_is_answered_by_a_button_or_a_number() {
+    for by_button in [true, false] {
+        let mut chat = Chat::new();
+        let card = asks_beside(&mut chat);
+        let before = chat.commands.len();
+        if by_button {
+            let blue = chat.buttons[&card][1].clone();
+            chat.presses(&card, blue);
+        } else {
+            chat.says(anna(), "1", "2");
+        }
+        let chosen = Answer::Choices(vec![("Which?".into(), vec!["Blue".into()])]);
+        assert_eq!(chat.answered, [("q1".to_owned(), chosen, "Anna".to_owned())]);
+        assert_eq!(chat.commands.len(), before, "the engine hears nothing of it");
+        chat.event(Event::Beside(Beside::Taken { request: "q1".into() }));
+        assert!(chat.shown[&card].contains("Answered by Anna"), "{}", chat.shown[&card]);
+    }
+}
+
+#[test]
+fn a_question_of_no_conversation_says_who_was_first() {
+    let mut chat = Chat::new();
+    let card = asks_beside(&mut chat);
+    let settled = |how: &str| Event::Beside(Beside::Settled { request: "q1".into(), how: how.into() });
+    chat.event(settled("It was answered by Ben."));
+    assert_eq!(chat.shown[&card], "It was answered by Ben.");
+    let mut chat = Chat::new();
+    let card = asks_beside(&mut chat);
+    chat.says(anna(), "1", "1");
+    chat.event(settled("It was answered by Ben."));
+    assert_eq!(chat.shown[&card], "Too late. It was answered by Ben.");
+}
+
+#[test]
+fn a_question_of_no_conversation_belongs_to_its_chat_and_strangers_cannot_answer_it() {
+    let mut chat = Chat::new();
+    asks_beside(&mut chat);
+    chat.says(anna(), "2", "1");
+    let stranger = Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
+    chat.says(stranger, "1", "1");
+    assert_eq!(chat.answered, []);
+    assert_eq!(chat.prompts().len(), 1, "in another chat a number is a prompt");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_bridge::channel::{Capabilities, Incoming, IncomingBody, MessageRef, Operation, Place, Sender};
-use weir_bridge::engine::{Ask, AskKind, Command, Ending, EndingOutcome, Report};
+use weir_bridge::engine::{Answer, Ask, AskKind, Command, Ending, EndingOutcome, Report};
 use weir_bridge::machine::{Action, Bridge, Event, Role, Settings};
 use weir_bridge::markup::Markup;
 
@@ -14,6 +14,9 @@ pub(crate) struct Chat {
     pub(crate) shown: BTreeMap<String, String>,
     pub(crate) buttons: BTreeMap<String, Vec<String>>,
     pub(crate) commands: Vec<Command>,
+    /// Answers to what no conversation asked.
+    pub(crate) answered: Vec<(String, Answer, String)>,
+    pub(crate) told: Vec<u64>,
     pub(crate) conversation: String,
     /// The model of the last command.
     pub(crate) model: Option<String>,
@@ -53,6 +56,8 @@ impl Chat {
             shown: BTreeMap::new(),
             buttons: BTreeMap::new(),
             commands: Vec::new(),
+            answered: Vec::new(),
+            told: Vec::new(),
             conversation: String::new(),
             model: None,
             uploads: Vec::new(),
@@ -83,6 +88,8 @@ impl Chat {
                         (self.conversation, self.model) = (conversation.key, conversation.model);
                         self.commands.push(command);
                     }
+                    Action::Told { number } => self.told.push(number),
+                    Action::Answered { request, answer, by } => self.answered.push((request, answer, by)),
                     _ => {}
                 }
             }

@@ -242,7 +242,7 @@ impl World {
             Action::Command { scope, conversation, command } => {
                 self.engine.command(&scope, &conversation.key, command);
             }
-            Action::CheckCode { .. } | Action::Note(_) => {}
+            Action::CheckCode { .. } | Action::Told { .. } | Action::Answered { .. } | Action::Note(_) => {}
         }
     }
 

@@ -8,8 +8,9 @@ use anyhow::Context as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_bridge::BridgeError;
+use weir_bridge::channel::ChannelName;
 use weir_bridge::config::Config;
-use weir_bridge::driver::Driver;
+use weir_bridge::driver::{BesideAnswer, BesideHandle, Driver};
 use weir_bridge::host::HostEngine;
 use weir_bridge::machine::Settings;
 use weir_bridge::store::BridgeStore;
@@ -39,6 +40,9 @@ pub(crate) struct Locked {
     lock: Lock,
 }
 
+/// A door into the chats, and what is answered there.
+pub(crate) type Beside = (BesideHandle, mpsc::UnboundedReceiver<BesideAnswer>);
+
 /// A bridge that works.
 pub(crate) struct AtWork {
     stop: oneshot::Sender<()>,
@@ -62,6 +66,11 @@ impl Prepared {
     /// The folders that its conversations may work in.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         self.config.all_roots()
+    }
+
+    /// Whether there is a channel of this name.
+    pub(crate) fn has_channel(&self, name: &ChannelName) -> bool {
+        self.channels.contains_key(name)
     }
 
     /// Whether the configuration names a CLI of its own, which a server does not use.
@@ -91,16 +100,22 @@ impl Locked {
 
     /// Starts to work on a host.
     pub(crate) fn start(self, host: Host) -> anyhow::Result<AtWork> {
+        Ok(self.start_beside(host)?.0)
+    }
+
+    /// The same, with a door for somebody who says and asks something in its chats.
+    pub(crate) fn start_beside(self, host: Host) -> anyhow::Result<(AtWork, Beside)> {
         let Self { prepared: Prepared { settings, channels, .. }, folder, lock } = self;
         let names: Vec<String> = channels.keys().map(ToString::to_string).collect();
         let store = Arc::new(BridgeStore::open(&folder.join("bridge.db"))?);
         let (notes, heard) = mpsc::unbounded_channel();
         let engine = Arc::new(HostEngine::new(host));
-        let driver = Driver::new(settings, channels, engine, store, notes)?;
+        let mut driver = Driver::new(settings, channels, engine, store, notes)?;
+        let beside = driver.beside();
         tell(&format!("weir bridge: at work on {}", names.join(", ")));
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(work(driver, folder, stopped, heard));
-        Ok(AtWork { stop, task, _lock: lock })
+        Ok((AtWork { stop, task, _lock: lock }, beside))
     }
 }
 

@@ -10,7 +10,7 @@ mod status;
 mod trying;
 mod working;
 
-pub(crate) use at_work::{Locked, Prepared};
+pub(crate) use at_work::{AtWork, Locked, Prepared};
 
 use crate::exit::Exit;
 use crate::opts::{BridgeCommand, BridgeOpts};

@@ -1,4 +1,5 @@
-//! `weir loop run --listen`: the page of the server in the loop's own process, with its tasks as sessions.
+//! `weir loop run --listen` and `--bridge`: the page of the server and the chats of a bridge in the loop's own process,
+//! with its tasks as sessions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,13 +8,16 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use weir_bridge::channel::Place as ChatPlace;
 use weir_host::Host;
 use weir_loop::agent::{HostAgent, LoopSessions};
-use weir_loop::shell::Folders;
+use weir_loop::shell::{Folders, Mailbox};
 use weir_process::Lock;
 use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
 
+use super::chat::{self, Chat};
 use super::process::Process;
+use crate::bridge::{AtWork, Prepared};
 use crate::engine::Engine;
 use crate::exit::{UsageError, tell};
 use crate::folders;
@@ -29,9 +33,12 @@ const IDLE: Duration = Duration::from_secs(600);
 /// Processes besides those of the loop, for people who begin sessions on the page.
 const BESIDES: usize = 4;
 
-/// A host with the sessions of the loop, and the server if there is one.
+/// A host with the sessions of the loop, and the server and the bridge if there are any.
 pub(super) struct Watched {
     host: Host,
+    bridge: Option<AtWork>,
+    /// The chat that is told of the loop, and where its questions are answered.
+    pub(super) chat: Option<Chat>,
     server: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
     address: PathBuf,
     _lock: Lock,
@@ -43,19 +50,24 @@ pub(super) async fn watch(
     places: &Folders,
     process: &Process,
     parallel: usize,
+    chat: Option<&str>,
 ) -> anyhow::Result<(HostAgent, Watched)> {
     if opts.listen.is_some_and(listening_is_remote) {
         let text = "--listen: others could connect, and the loop does not encrypt; listen on 127.0.0.1 and put a \
                     proxy before it";
         return Err(UsageError(text.to_owned()).into());
     }
+    let (bridge, chat) = bridge(opts, chat)?;
     let data = serve::data_directory(opts.data.clone())?;
     folders::create_private(&data).with_context(|| format!("cannot make {}", data.display()))?;
     let lock = serve::lock(&data)?;
+    let roots = bridge.as_ref().map(Prepared::roots).unwrap_or_default();
+    let roots = std::iter::once(places.workspace.clone()).chain(roots).collect();
+    let bridge = bridge.map(serve::lock_bridge).transpose()?;
     let sessions = LoopSessions::default();
     let engine = Engine {
         data_directory: data.clone(),
-        roots: vec![places.workspace.clone()],
+        roots,
         program: process.program.clone(),
         leading_args: Vec::new(),
         environment: process.environment.clone(),
@@ -69,7 +81,8 @@ pub(super) async fn watch(
     let of_the_loop = sessions.clone();
     let host = engine.open_with(move |settings| of_the_loop.take(settings)).await?;
     let agent = HostAgent::new(host.clone(), sessions, Arc::clone(&process.factory), places.logs());
-    let mut watched = Watched { host, server: None, address: data.join(serve::ADDRESS_FILE), _lock: lock };
+    let address = data.join(serve::ADDRESS_FILE);
+    let mut watched = Watched { host, bridge: None, chat: None, server: None, address, _lock: lock };
     if let Some(listen) = opts.listen {
         let options = ServeOptions {
             listen,
@@ -83,7 +96,37 @@ pub(super) async fn watch(
         };
         watched.serve(options).await?;
     }
+    if let Some(bridge) = bridge {
+        let (at_work, (handle, answers)) = bridge.start_beside(watched.host.clone())?;
+        watched.bridge = Some(at_work);
+        watched.chat = chat.map(|chat| Chat::new(chat, handle, answers, Mailbox::new(places.mailbox())));
+    }
     Ok((agent, watched))
+}
+
+/// The bridge and the chat that were asked for. Nothing is opened, and nobody is called.
+fn bridge(
+    opts: &LoopListenOpts,
+    chat: Option<&str>,
+) -> anyhow::Result<(Option<Prepared>, Option<ChatPlace>)> {
+    let prepared = opts.bridge.as_deref().map(Prepared::read).transpose()?;
+    let wrong = |text: String| Err(UsageError(text).into());
+    let place = match (chat, &prepared) {
+        (None, _) => None,
+        (Some(name), None) => {
+            return wrong(format!(
+                "the chat {name} is to be told, and there is no bridge; say --bridge FILE"
+            ));
+        }
+        (Some(name), Some(prepared)) => match chat::place(name) {
+            None => return wrong(format!("{name} is no chat: write CHANNEL:CHAT, as in telegram:12345")),
+            Some(place) if !prepared.has_channel(&place.channel) => {
+                return wrong(format!("the bridge has no channel {}; see its configuration", place.channel));
+            }
+            place => place,
+        },
+    };
+    Ok((prepared, place))
 }
 
 impl Watched {
@@ -99,11 +142,22 @@ impl Watched {
 
     /// Ends it all. Whoever watches is told.
     pub(super) async fn end(self) {
-        let Some((stop, serving)) = self.server else { return self.host.shut_down(DRAIN).await };
-        drop(stop);
-        if let Err(error) = serving.await {
-            tell(&format!("weir: the server failed: {error}"));
+        if let Some(chat) = &self.chat {
+            chat.end();
         }
-        let _ = std::fs::remove_file(self.address);
+        match self.server {
+            None => self.host.shut_down(DRAIN).await,
+            Some((stop, serving)) => {
+                drop(stop);
+                if let Err(error) = serving.await {
+                    tell(&format!("weir: the server failed: {error}"));
+                }
+                let _ = std::fs::remove_file(self.address);
+            }
+        }
+        if let Some(bridge) = self.bridge {
+            // Why it ended, if it did, has been told.
+            let _ = bridge.end().await;
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `weir loop`: the unattended loop.
 
+mod chat;
 mod configuration;
 mod container;
 mod dry_run;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use weir_loop::agent::Agent;
 use weir_loop::machine::Wanted;
-use weir_loop::shell::{Handles, LoopOptions, OpenOptions, Runner, open};
+use weir_loop::shell::{Handles, LoopOptions, Messenger, OpenOptions, Runner, open};
 use weir_loop::state::{RunEnd, RunState, TaskState};
 use weir_loop::tasks::TaskId;
 
+use super::listen::Watched;
 use super::process::Process;
 use super::screen::{Form, Screen};
 use super::{Place, container, dry_run, listen};
@@ -19,6 +20,7 @@ use crate::signals::Signals;
 pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
     let mut place = Place::open(&opts.place)?;
     let config = &mut place.file.config;
+    config.notify.chat = opts.listen.notify_chat.clone().or(config.notify.chat.take());
     config.parallel = opts.parallel.unwrap_or(config.parallel);
     config.limits.cost_usd = opts.max_cost.unwrap_or(config.limits.cost_usd);
     config.limits.iterations = opts.max_iterations.unwrap_or(config.limits.iterations);
@@ -52,9 +54,14 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     let secrets = process.secrets.clone();
     let (agent, watched): (Arc<dyn Agent>, _) = if opts.listen.is_wanted() {
         let parallel = opened.state.parallel.max(place.file.config.parallel);
-        let (agent, watched) = listen::watch(&opts.listen, &place.folders, &process, parallel).await?;
+        let chat = place.file.config.notify.chat.as_deref();
+        let (agent, watched) = listen::watch(&opts.listen, &place.folders, &process, parallel, chat).await?;
         (Arc::new(agent), Some(watched))
     } else {
+        if let Some(chat) = &place.file.config.notify.chat {
+            let text = format!("loop.notify.chat: {chat} is a chat of a bridge; name it with --bridge FILE");
+            return Err(UsageError(text).into());
+        }
         (Arc::new(process.agent()), None)
     };
     let form = Form::choose(opts.json, opts.plain);
@@ -62,9 +69,15 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
     for note in &opened.notes {
         screen.say(&format!("weir: {note}"));
     }
+    let chat = watched.as_ref().and_then(|watched: &Watched| watched.chat.clone());
     let watcher = {
-        let screen = screen.clone();
-        Box::new(move |event: &_, run: &_| screen.event(event, run))
+        let (screen, chat) = (screen.clone(), chat.clone());
+        Box::new(move |event: &_, run: &_| {
+            screen.event(event, run);
+            if let Some(chat) = &chat {
+                chat.event(event);
+            }
+        })
     };
     let folders = place.folders.clone();
     let options = LoopOptions {
@@ -75,6 +88,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         secrets: secrets.clone(),
         wanted,
         skip_permissions: opts.dangerously_skip_permissions,
+        messenger: chat.map(|chat| Arc::new(chat) as Arc<dyn Messenger>),
     };
     let runner = Runner::new(options, opened.state, watcher);
     let handles = runner.handles();

@@ -251,12 +251,20 @@ pub(crate) struct LoopListenOpts {
     /// Keep the sessions where weir serve finds them later, also without --listen
     #[arg(long)]
     pub(crate) keep_sessions: bool,
+
+    /// Also carry messages of chats, as this configuration of `weir bridge` says
+    #[arg(long, value_name = "FILE", help_heading = "Chat")]
+    pub(crate) bridge: Option<PathBuf>,
+
+    /// Post news into this chat of the bridge, and answer questions there: CHANNEL:CHAT, as in telegram:12345
+    #[arg(long, value_name = "CHAT", requires = "bridge", help_heading = "Chat")]
+    pub(crate) notify_chat: Option<String>,
 }
 
 impl LoopListenOpts {
     /// Whether the sessions are those of a host.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.listen.is_some() || self.keep_sessions
+        self.listen.is_some() || self.keep_sessions || self.bridge.is_some()
     }
 }
 

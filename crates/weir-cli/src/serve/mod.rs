@@ -53,9 +53,10 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
+/// Locks a bridge that works on a host of ours.
+pub(crate) fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
     if bridge.names_a_cli() {
-        tell("weir: `claude` in the bridge's configuration is not used; --claude of the server is");
+        tell("weir: `claude` in the bridge's configuration is not used; --claude of this command is");
     }
     bridge.lock()
 }

@@ -8,7 +8,13 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../weir-telegram/tests/telegram/double.rs"]
+#[expect(dead_code, reason = "the tests of the channel use more of it")]
+mod double;
+#[path = "../../../weir-telegram/tests/telegram/html.rs"]
+mod html;
 
+mod chat;
 mod commands;
 mod kill;
 mod limits;

@@ -44,6 +44,12 @@ pub fn check(config: &Config) -> Vec<Finding> {
     if config.notify.webhook.as_ref().is_some_and(|url| !is_url(url)) {
         add(Level::Error, "notify.webhook", "a webhook begins with https:// or http://".to_owned());
     }
+    let is_chat =
+        |chat: &String| chat.split_once(':').is_some_and(|(name, id)| !name.is_empty() && !id.is_empty());
+    if config.notify.chat.as_ref().is_some_and(|chat| !is_chat(chat)) {
+        let message = "a chat is the name of a channel and a chat in it, as in telegram:12345".to_owned();
+        add(Level::Error, "notify.chat", message);
+    }
     tools("coder", &config.coder, &mut add);
     tools("planner", &config.planner, &mut add);
     findings

@@ -346,6 +346,9 @@ pub struct Notify {
     pub command: Vec<String>,
     /// Gets the news as JSON by POST. Sent with `curl`, so that proxies and certificates are as in the shell.
     pub webhook: Option<String>,
+    /// A chat of the bridge of `weir loop run --bridge FILE`, as `channel:chat` or `channel:chat/thread`. It is also
+    /// where questions can be answered.
+    pub chat: Option<String>,
     /// What is told.
     pub on: Vec<NotifyOn>,
     /// How long a notification may take.
@@ -357,9 +360,17 @@ impl Default for Notify {
         Self {
             command: Vec::new(),
             webhook: None,
+            chat: None,
             on: vec![NotifyOn::End, NotifyOn::Question, NotifyOn::Limit, NotifyOn::Failure],
             timeout: Time::seconds(30),
         }
+    }
+}
+
+impl Notify {
+    /// Whether there is anybody to tell.
+    pub fn has_anybody(&self) -> bool {
+        !self.command.is_empty() || self.webhook.is_some() || self.chat.is_some()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::event::LoopEvent;
+use crate::news::News;
 use crate::outcome::Failure;
 use crate::state::RunEnd;
 use crate::tasks::TaskId;
@@ -12,6 +13,8 @@ use crate::tasks::TaskId;
 pub enum Action {
     /// Tell those who watch.
     Tell(LoopEvent),
+    /// Tell those who do not watch.
+    Notify(News),
     /// Read the task list.
     ReadTasks,
     /// Make the workspace of a task ready.

@@ -204,7 +204,7 @@ impl Machine {
     }
 
     fn task_ended(&mut self, now: i64) {
-        self.ended_now += 1;
+        self.state.once = self.state.once.map(|ended| ended.saturating_add(1));
         self.merge_next();
         if self.stopping.is_some() {
             return self.finish_if_idle(now);

@@ -109,6 +109,11 @@ pub enum Event {
         /// The answers: question to answer.
         answers: Vec<(String, String)>,
     },
+    /// News were told, or could not be.
+    Notified {
+        /// Names them.
+        id: String,
+    },
     /// A person wants a task left out.
     Skip(TaskId),
     /// A person wants a task tried again.

@@ -18,6 +18,7 @@ pub use event::Event;
 
 use crate::config::Config;
 use crate::event::LoopEvent;
+use crate::news::News;
 use crate::state::{Changed, RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
@@ -41,8 +42,6 @@ pub struct Machine {
     stopping: Option<RunEnd>,
     /// Whether the list was asked for and has not come.
     list_wanted: bool,
-    /// Tasks that ended since the program was started.
-    ended_now: u32,
     /// When time was last looked at. None while none is to be counted.
     last_seen: Option<i64>,
     finished: bool,
@@ -75,7 +74,6 @@ impl Machine {
             new_id: Box::new(new_id),
             stopping: None,
             list_wanted: false,
-            ended_now: 0,
             last_seen: None,
             finished: false,
             changed: Changed::default(),
@@ -86,6 +84,11 @@ impl Machine {
     /// The state, to be written down.
     pub fn state(&self) -> &RunState {
         &self.state
+    }
+
+    /// The state, when the run is over.
+    pub fn into_state(self) -> RunState {
+        self.state
     }
 
     /// What has changed since this was asked for the last time.
@@ -102,8 +105,11 @@ impl Machine {
     /// written down before any of it is.
     pub fn handle(&mut self, now: i64, event: Event) -> Vec<Action> {
         self.count_time(now);
-        if !self.finished {
-            self.take(now, event);
+        match event {
+            // Also when all else is over.
+            Event::Notified { id } => self.state.outbox.retain(|news| news.id != id),
+            event if !self.finished => self.take(now, event),
+            _ => {}
         }
         if self.stopping == Some(RunEnd::Interrupted) {
             self.finish_if_idle(now);
@@ -131,6 +137,7 @@ impl Machine {
             Event::Cleared { task } => self.cleared(now, &task),
             Event::Asked(question) => self.asked(question),
             Event::AskEnded { id, by, answers } => self.ask_ended(&id, by, answers),
+            Event::Notified { .. } => {}
             Event::Skip(task) => self.skip(now, &task),
             Event::Retry(task) => self.retry(now, &task),
             Event::Interrupt => self.interrupt(now),
@@ -152,8 +159,15 @@ impl Machine {
         self.last_seen = Some(now);
     }
 
+    /// Tells those who watch, and those who do not. What is told to the latter is written down first, and stays until
+    /// it was.
     fn tell(&mut self, event: LoopEvent) {
+        let news = News::of(&event, &self.state.run_id, &self.config.notify, &mut self.new_id);
         self.actions.push(Action::Tell(event));
+        if let Some(news) = news {
+            self.state.outbox.push(news.clone());
+            self.actions.push(Action::Notify(news));
+        }
     }
 
     fn act(&mut self, action: Action) {

@@ -1,8 +1,9 @@
 //! What is done next: which task, or a wait, or the end.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use super::{Action, Machine};
+use crate::config::NotifyOn;
 use crate::event::LoopEvent;
 use crate::state::{RunEnd, RunStatus, Step, TaskRecord, TaskState, Wait};
 use crate::tasks::{Readiness, Task, TaskId, readiness};
@@ -10,6 +11,10 @@ use crate::tasks::{Readiness, Task, TaskId, readiness};
 impl Machine {
     pub(super) fn start(&mut self, now: i64) {
         let resumed = self.state.tasks.iter().any(|task| task.step.is_some() || !task.attempts.is_empty());
+        // What was asked for holds also after a kill: the one task may be done already.
+        let was_killed = self.state.end().is_none() || self.state.is_unreported;
+        let ended = self.state.once.filter(|_| was_killed).unwrap_or(0);
+        self.state.once = self.wanted.once.then_some(ended);
         // One that was killed while it came to its end goes on coming to it.
         let end = self.state.end().filter(|end| self.state.is_unreported && end.outlives_a_kill());
         self.stopping = self.state.halting.clone().or_else(|| end.cloned());
@@ -33,6 +38,11 @@ impl Machine {
             budget: self.state.budget(),
         };
         self.tell(event);
+        // Questions are asked again, and that is told again.
+        self.state.outbox.retain(|news| news.kind != NotifyOn::Question);
+        for news in self.state.outbox.clone() {
+            self.act(Action::Notify(news));
+        }
         if let Some(Wait { until, reason, .. }) = self.state.wait.clone() {
             self.tell(LoopEvent::Waiting { until, reason });
         }
@@ -53,38 +63,50 @@ impl Machine {
 
     pub(super) fn tasks_read(&mut self, now: i64, tasks: Vec<Task>) {
         self.list_wanted = false;
-        let mut old = VecDeque::from(std::mem::take(&mut self.state.tasks));
-        let mut records = Vec::with_capacity(tasks.len());
-        let mut is_other = false;
-        // Usually nothing has changed, and each is found at the front, from where it is taken without moving the rest.
-        for task in tasks {
-            let place = old.iter().position(|record| record.task.id == task.id);
-            let known = place.and_then(|place| old.remove(place));
-            let is_new = known.is_none();
-            is_other |= place != Some(0);
-            let mut record = known.unwrap_or_else(|| TaskRecord::new(task.clone()));
+        let is_same = |(record, task): (&TaskRecord, &Task)| record.task.id == task.id;
+        let is_kept = |record: &TaskRecord| !record.attempts.is_empty() || record.step.is_some();
+        let (old, count) = (&self.state.tasks, tasks.len());
+        let is_known = old.len() >= count && old.iter().zip(&tasks).all(is_same);
+        if !(is_known && old.iter().skip(count).all(is_kept)) {
+            self.reorder(&tasks);
+        }
+        for (record, task) in self.state.tasks.iter_mut().zip(tasks) {
             let state = match record.state {
                 // A person has checked its box, or taken the check away.
                 TaskState::Pending if task.done => TaskState::Done,
                 TaskState::Done if !task.done && record.receipt.is_none() => TaskState::Pending,
                 state => state,
             };
-            if is_new || record.state != state || record.task != task {
+            if record.state != state || record.task != task {
                 self.changed.add(&task.id);
                 record.state = state;
                 record.task = task;
             }
-            records.push(record);
-        }
-        // What a person has taken out of the list stays if something was spent on it, or is being done.
-        let is_kept = |record: &TaskRecord| !record.attempts.is_empty() || record.step.is_some();
-        let length = records.len() + old.len();
-        records.extend(old.into_iter().filter(is_kept));
-        self.state.tasks = records;
-        if is_other || self.state.tasks.len() != length {
-            self.changed.add_list();
         }
         self.schedule(now);
+    }
+
+    /// Puts the records into the order of the list. What a person has taken out of it stays if something was spent on it,
+    /// or is being done.
+    fn reorder(&mut self, tasks: &[Task]) {
+        self.changed.add_list();
+        let old = std::mem::take(&mut self.state.tasks);
+        let mut old: BTreeMap<TaskId, (usize, TaskRecord)> = old
+            .into_iter()
+            .enumerate()
+            .map(|(place, record)| (record.task.id.clone(), (place, record)))
+            .collect();
+        for task in tasks {
+            let known = old.remove(&task.id).map(|(_, record)| record);
+            if known.is_none() {
+                self.changed.add(&task.id);
+            }
+            self.state.tasks.push(known.unwrap_or_else(|| TaskRecord::new(task.clone())));
+        }
+        let mut left: Vec<(usize, TaskRecord)> = old.into_values().collect();
+        left.retain(|(_, record)| !record.attempts.is_empty() || record.step.is_some());
+        left.sort_by_key(|(place, _)| *place);
+        self.state.tasks.extend(left.into_iter().map(|(_, record)| record));
     }
 
     pub(super) fn tick(&mut self, now: i64) {
@@ -137,7 +159,7 @@ impl Machine {
                 matches!(record.state, TaskState::Done | TaskState::Failed | TaskState::Skipped)
             })
         };
-        (self.wanted.once && (self.ended_now > 0 || self.active().next().is_some()))
+        self.state.once.is_some_and(|ended| ended > 0 || self.active().next().is_some())
             || self.wanted.until.as_ref().is_some_and(is_over)
     }
 

@@ -193,6 +193,8 @@ impl Machine {
             log: run.log.clone(),
         };
         if let Some(record) = self.record_mut(id) {
+            // Most tasks have one, and a vector would make room for four.
+            record.attempts.reserve_exact(1);
             record.attempts.push(attempt);
         }
         self.tell(event);

@@ -1,9 +1,10 @@
 //! The report as one HTML file that needs nothing but itself.
 
 use std::fmt::Write as _;
+use std::iter::once_with as once;
 
 use super::chart::chart;
-use super::{dollars, ending, task_words};
+use super::{dollars, ending, part, task_words};
 use crate::outcome::Outcome;
 use crate::state::{RunState, TaskRecord, TaskState};
 use crate::time::{rfc3339, words};
@@ -33,13 +34,22 @@ svg .done rect { fill: var(--good); } svg .failed rect { fill: var(--bad); } svg
 
 /// The report of a run as one HTML file.
 pub fn html(run: &RunState) -> String {
-    let mut page = String::new();
-    // Writing to a string does not fail.
-    let _ = write(run, &mut page);
-    page
+    html_parts(run).collect()
 }
 
-fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
+/// The same in parts, of which each has to do with one task or with none, so that it need not be in memory as a whole.
+pub fn html_parts(run: &RunState) -> impl Iterator<Item = String> {
+    let rows = run.tasks.iter().map(|record| part(|out| row(record, out)));
+    let details = run.tasks.iter().map(|record| part(|out| details(record, out)));
+    let end = "<p class=\"sub\">Costs are the CLI's estimates.</p></body></html>\n";
+    once(|| part(|out| begin(run, out)))
+        .chain(rows)
+        .chain(once(|| "</tbody></table></div>\n".to_owned()))
+        .chain(details)
+        .chain(once(move || end.to_owned()))
+}
+
+fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -62,15 +72,7 @@ fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
         out,
         "<h2>Tasks</h2><div class=\"scroll\"><table><thead><tr><th>Task</th><th>Outcome</th><th class=\"number\">Sessions</th>\
          <th class=\"number\">Cost</th><th class=\"number\">Time</th><th>Change</th><th>Commit</th></tr></thead><tbody>"
-    )?;
-    for record in &run.tasks {
-        row(record, out)?;
-    }
-    writeln!(out, "</tbody></table></div>")?;
-    for record in &run.tasks {
-        details(record, out)?;
-    }
-    writeln!(out, "<p class=\"sub\">Costs are the CLI's estimates.</p></body></html>")
+    )
 }
 
 fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {

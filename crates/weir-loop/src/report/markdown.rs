@@ -1,20 +1,29 @@
 //! The report as Markdown.
 
 use std::fmt::Write as _;
+use std::iter::once_with as once;
 
-use super::{dollars, ending, task_words};
+use super::{dollars, ending, part, task_words};
 use crate::state::{RunState, TaskRecord, TaskState};
 use crate::time::{rfc3339, words};
 
 /// The report of a run as Markdown.
 pub fn markdown(run: &RunState) -> String {
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = write(run, &mut text);
-    text
+    markdown_parts(run).collect()
 }
 
-fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
+/// The same in parts, of which each has to do with one task or with none, so that it need not be in memory as a whole.
+pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
+    let rows = run.tasks.iter().map(|record| part(|out| row(record, out)));
+    let begun = run.tasks.iter().filter(|record| !record.attempts.is_empty());
+    let details = begun.map(|record| part(|out| details(record, out)));
+    once(|| part(|out| begin(run, out)))
+        .chain(rows)
+        .chain(details)
+        .chain(once(|| "\nCosts are the CLI's estimates.\n".to_owned()))
+}
+
+fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     let budget = run.budget();
     writeln!(out, "# Report of run {}\n", run.run_id)?;
     writeln!(out, "Started {}. {}\n", rfc3339(run.started_at), ending(run))?;
@@ -45,14 +54,7 @@ fn write(run: &RunState, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "| task | outcome | sessions | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|"
-    )?;
-    for record in &run.tasks {
-        row(record, out)?;
-    }
-    for record in run.tasks.iter().filter(|record| !record.attempts.is_empty()) {
-        details(record, out)?;
-    }
-    writeln!(out, "\nCosts are the CLI's estimates.")
+    )
 }
 
 fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {

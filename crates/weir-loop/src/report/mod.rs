@@ -4,8 +4,8 @@ mod chart;
 mod html;
 mod markdown;
 
-pub use html::html;
-pub use markdown::markdown;
+pub use html::{html, html_parts};
+pub use markdown::{markdown, markdown_parts};
 
 use crate::state::{RunEnd, RunState, TaskRecord, TaskState};
 
@@ -52,6 +52,14 @@ pub fn task_words(record: &TaskRecord) -> &'static str {
         (TaskState::Skipped, _) => "skipped",
         _ => "open",
     }
+}
+
+/// A part of a report.
+fn part(write: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write(&mut text);
+    text
 }
 
 /// `200,000,000`.

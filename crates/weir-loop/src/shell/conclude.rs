@@ -1,21 +1,31 @@
 //! What belongs to the end of a run: its report, and the mark that it is over.
 
+use std::io::Write as _;
+
 use weir_process::Secrets;
 
 use super::folders::Folders;
-use crate::report::{html, markdown};
-use crate::state::{RunState, StateError, StateWriter, write_atomically};
+use crate::report::{html_parts, markdown_parts};
+use crate::state::{RunState, StateError, StateWriter, stream_atomically};
 
 /// Writes `report.md` and `report.html`. Gives what could not be written: that does not change how a run ended.
 pub fn write_reports(folders: &Folders, run: &RunState, secrets: &Secrets) -> Vec<String> {
-    let mut problems = Vec::new();
-    for (extension, text) in [("md", markdown(run)), ("html", html(run))] {
-        let path = folders.report(extension);
-        if let Err(error) = write_atomically(&path, secrets.mask(&text).as_bytes()) {
-            problems.push(format!("{} cannot be written: {error}", path.display()));
-        }
-    }
-    problems
+    let markdown = write_report(folders, "md", markdown_parts(run), secrets);
+    let html = write_report(folders, "html", html_parts(run), secrets);
+    [markdown, html].into_iter().filter_map(Result::err).collect()
+}
+
+fn write_report(
+    folders: &Folders,
+    extension: &str,
+    mut parts: impl Iterator<Item = String>,
+    secrets: &Secrets,
+) -> Result<(), String> {
+    let path = folders.report(extension);
+    let written = stream_atomically(&path, |file| {
+        parts.try_for_each(|part| file.write_all(secrets.mask(&part).as_bytes()))
+    });
+    written.map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
 /// Writes the reports of a run that has ended, and then down that it is over. Until then the next start comes to its

@@ -14,12 +14,13 @@ use super::context::Context;
 use super::folders::Folders;
 use super::git::Git;
 use super::mailbox::{Mail, Mailbox};
-use super::news::{self, News};
+use super::notify::{self, Messenger};
 use super::perform::{self, Done};
 use crate::agent::{Agent, Desk, FromDesk, Hurry, OpenAsk, Reply, Surroundings, match_answers};
 use crate::config::Config;
 use crate::event::LoopEvent;
 use crate::machine::{Action, Event, Machine, Wanted};
+use crate::news::News;
 use crate::state::{Asked, OpenQuestion, RunEnd, RunState, StateError, StateWriter, TaskRecord};
 use crate::tasks::TaskId;
 use crate::time::unix_ms;
@@ -46,6 +47,8 @@ pub struct LoopOptions {
     pub wanted: Wanted,
     /// Whether all permissions are skipped.
     pub skip_permissions: bool,
+    /// Posts news into a chat, if there is one.
+    pub messenger: Option<Arc<dyn Messenger>>,
 }
 
 /// Sees everything that happens, with the state after it.
@@ -81,14 +84,16 @@ pub struct Runner {
     open: Vec<OpenAsk>,
     activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
-    news: JoinSet<Result<(), String>>,
+    news: JoinSet<(String, Result<(), String>)>,
+    messenger: Option<Arc<dyn Messenger>>,
     wake_at: Option<i64>,
 }
 
 impl Runner {
     /// A run over this state.
     pub fn new(options: LoopOptions, state: RunState, watcher: Watcher) -> Self {
-        let LoopOptions { config, config_file, folders, agent, secrets, wanted, skip_permissions } = options;
+        let LoopOptions { config, config_file, folders, agent, secrets, wanted, skip_permissions, messenger } =
+            options;
         let has_work = state.tasks.iter().any(|task| task.step.is_some());
         let parallel = if has_work { state.parallel } else { config.parallel };
         let context = Context {
@@ -114,6 +119,7 @@ impl Runner {
             activity: mpsc::unbounded_channel(),
             at_work: JoinSet::new(),
             news: JoinSet::new(),
+            messenger,
             wake_at: None,
         }
     }
@@ -168,10 +174,9 @@ impl Runner {
                 Some((task, text)) = self.activity.1.recv() => {
                     self.tell(&LoopEvent::Activity { task, text });
                 }
-                Some(sent) = self.news.join_next() => {
-                    if let Ok(Err(text)) = sent {
-                        self.tell(&LoopEvent::Warning { text });
-                    }
+                Some(Ok((id, sent))) = self.news.join_next() => {
+                    self.warn(sent);
+                    events.push_back(Event::Notified { id });
                 }
                 _ = mailbox.tick() => {
                     self.writer.settle(self.machine.state())?;
@@ -197,12 +202,15 @@ impl Runner {
 
     fn tell(&mut self, event: &LoopEvent) {
         (self.watcher)(event, self.machine.state());
-        if let Some(news) = News::of(event, &self.context.run_id) {
-            let context = Arc::clone(&self.context);
-            self.news.spawn(async move {
-                news::send(&news, &context.config.notify, &context.folders.workspace).await
-            });
-        }
+    }
+
+    fn notify(&mut self, news: News) {
+        let (context, messenger) = (Arc::clone(&self.context), self.messenger.clone());
+        self.news.spawn(async move {
+            let config = &context.config.notify;
+            let sent = notify::send(&news, config, &context.folders.workspace, messenger.as_deref()).await;
+            (news.id, sent)
+        });
     }
 
     fn warn(&mut self, done: Result<(), String>) {
@@ -212,10 +220,11 @@ impl Runner {
     }
 
     /// Writes the report, and then that the run is over.
-    fn conclude(&mut self) -> Result<RunState, StateError> {
-        let mut state = self.machine.state().clone();
-        for text in conclude(&self.context.folders, &mut state, &self.context.secrets)? {
-            (self.watcher)(&LoopEvent::Warning { text }, &state);
+    fn conclude(self) -> Result<RunState, StateError> {
+        let Self { machine, context, mut watcher, .. } = self;
+        let mut state = machine.into_state();
+        for text in conclude(&context.folders, &mut state, &context.secrets)? {
+            watcher(&LoopEvent::Warning { text }, &state);
         }
         Ok(state)
     }
@@ -223,8 +232,9 @@ impl Runner {
     /// Those who wait for news get them, and those who do not answer in time do not hold anybody up.
     async fn finish_news(&mut self) {
         while let Some(sent) = self.news.join_next().await {
-            if let Ok(Err(text)) = sent {
-                (self.watcher)(&LoopEvent::Warning { text }, self.machine.state());
+            if let Ok((id, sent)) = sent {
+                self.warn(sent);
+                self.machine.handle(unix_ms(), Event::Notified { id });
             }
         }
     }
@@ -241,6 +251,7 @@ impl Runner {
                 self.tell(&event);
                 return None;
             }
+            Action::Notify(news) => self.notify(news),
             Action::ReadTasks => return Some(event_of(perform::read_list(&context))),
             Action::Prepare(task) => drop(self.at_work.spawn(perform::prepare(context, task))),
             Action::Restore { task, tree } => {

@@ -158,6 +158,8 @@ pub(super) fn without_tasks(run: &RunState) -> RunState {
         planner_session: run.planner_session.clone(),
         halting: run.halting.clone(),
         is_unreported: run.is_unreported,
+        outbox: run.outbox.clone(),
+        once: run.once,
         tasks: Vec::new(),
     }
 }

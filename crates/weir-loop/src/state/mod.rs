@@ -28,6 +28,7 @@ pub use write::StateWriter;
 
 use crate::agent::ModelUse;
 use crate::config::{Limits, TaskLimits};
+use crate::news::News;
 use crate::outcome::{Failure, GateResult, Outcome};
 use crate::tasks::{Task, TaskId};
 
@@ -73,6 +74,12 @@ pub struct RunState {
     /// Whether it has ended and its report is not written yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unreported: bool,
+    /// News that were not told yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outbox: Vec<News>,
+    /// Tasks that have ended since a start with `--once`, also if a kill came between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub once: Option<u32>,
     /// The tasks, in the order of the list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskRecord>,
@@ -411,6 +418,8 @@ impl RunState {
             planner_session: None,
             halting: None,
             is_unreported: false,
+            outbox: Vec::new(),
+            once: None,
             tasks: tasks.into_iter().map(TaskRecord::new).collect(),
         }
     }

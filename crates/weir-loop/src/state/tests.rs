@@ -127,6 +127,18 @@ fn the_files_for_readers_are_there_and_nothing_is_left_over() {
 }
 
 #[test]
+fn what_people_look_for_is_in_the_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let mut run = run(1);
+    let mut writer = StateWriter::new(folder.path());
+    writer.write(&run).unwrap();
+    run.wait = Some(Wait { until: 9, since: 1, reason: "a limit".into() });
+    writer.write_changed(&run, &Changed::default()).unwrap();
+    assert_eq!(parse(&std::fs::read_to_string(&path).unwrap()).unwrap(), run, "without the journal");
+}
+
+#[test]
 fn a_task_with_a_worktree_of_its_own_has_a_state_of_its_own_until_it_is_merged() {
     let folder = tempfile::tempdir().unwrap();
     let worker = folder.path().join("workers/a");

@@ -18,7 +18,7 @@ use crate::tasks::TaskId;
 const BEHIND: Duration = Duration::from_secs(1);
 
 /// A list so long that writing it takes time is written less often: so many times as long is waited in between.
-const SHARE: u32 = 50;
+const SHARE: u32 = 100;
 
 /// Writes the state of a run. What it writes is on the disk when it says so.
 #[derive(Debug)]
@@ -81,7 +81,8 @@ impl StateWriter {
 
     /// Writes what has changed since the last time.
     pub fn write_changed(&mut self, run: &RunState, changed: &Changed) -> Result<(), StateError> {
-        let Some(whole) = self.whole.as_mut().filter(|whole| !whole.is_due()) else { return self.write(run) };
+        let is_enough = |whole: &&mut Whole| !whole.is_due() && !whole.matters_to_people(run);
+        let Some(whole) = self.whole.as_mut().filter(is_enough) else { return self.write(run) };
         let path = match changed.only_task().filter(|_| run.parallel > 1) {
             Some(task) => worker(&self.folder, task).join(JOURNAL),
             None => self.folder.join(MAIN_JOURNAL),
@@ -177,6 +178,16 @@ impl Whole {
             return self.lines >= 4;
         }
         self.written.elapsed() >= BEHIND.max(self.took * SHARE)
+    }
+
+    /// Whether something has changed that a person looks for in `run.json`, and that does not change with each task: an
+    /// end, a wait, a question.
+    fn matters_to_people(&self, run: &RunState) -> bool {
+        let head = &self.head;
+        head.status != run.status
+            || head.wait != run.wait
+            || head.questions != run.questions
+            || head.halting != run.halting
     }
 
     fn append(&mut self, path: &Path, run: &RunState, changed: &Changed) -> io::Result<()> {

@@ -136,6 +136,10 @@ fn ancestors(items: &[Item], place: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let Some(mut indent) = items.get(place).map(|item| item.indent) else { return found };
     for (at, item) in items.iter().enumerate().take(place).rev() {
+        if indent == 0 {
+            // Nothing is further out.
+            break;
+        }
         if item.indent < indent {
             found.push(at);
             indent = item.indent;

@@ -81,27 +81,33 @@ pub(super) fn resolve(tasks: &mut [Task]) -> Result<(), TaskError> {
     circles(tasks)
 }
 
-/// Takes away what needs nothing that is left, until nothing is left.
+/// Takes away what needs nothing that is left, until nothing is left. Each task and each need is looked at once.
 fn circles(tasks: &[Task]) -> Result<(), TaskError> {
-    let mut left: BTreeMap<&TaskId, &[TaskId]> =
-        tasks.iter().map(|task| (&task.id, task.needs.as_slice())).collect();
-    loop {
-        let free: Vec<&TaskId> = left
-            .iter()
-            .filter(|(_, needs)| !needs.iter().any(|need| left.contains_key(need)))
-            .map(|(id, _)| *id)
-            .collect();
-        if free.is_empty() {
-            break;
-        }
-        for id in free {
-            left.remove(id);
+    let mut missing: BTreeMap<&TaskId, usize> = BTreeMap::new();
+    let mut needed_by: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
+    for task in tasks.iter().filter(|task| !task.needs.is_empty()) {
+        missing.insert(&task.id, task.needs.len());
+        for need in &task.needs {
+            needed_by.entry(need).or_default().push(&task.id);
         }
     }
-    if left.is_empty() {
+    let mut free: Vec<&TaskId> =
+        tasks.iter().filter(|task| task.needs.is_empty()).map(|task| &task.id).collect();
+    while let Some(id) = free.pop() {
+        for waiting in needed_by.remove(id).unwrap_or_default() {
+            if let Some(count) = missing.get_mut(waiting) {
+                *count -= 1;
+                if *count == 0 {
+                    missing.remove(waiting);
+                    free.push(waiting);
+                }
+            }
+        }
+    }
+    if missing.is_empty() {
         return Ok(());
     }
-    let names: Vec<&str> = left.keys().map(|id| id.as_str()).collect();
+    let names: Vec<&str> = missing.keys().map(|id| id.as_str()).collect();
     Err(TaskError::Circle(names.join(", ")))
 }
 

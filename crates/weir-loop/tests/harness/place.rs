@@ -189,6 +189,7 @@ impl Place {
             secrets: Secrets::new(),
             wanted,
             skip_permissions: false,
+            messenger: None,
         };
         let events = Arc::clone(&self.events);
         let runner = Runner::new(

@@ -22,7 +22,7 @@ pub(super) struct Step {
 }
 
 /// Moves some texts into the index. Tells whether more may wait.
-pub(super) fn step(connection: &mut Connection, step: Step) -> rusqlite::Result<bool> {
+pub(super) fn step(connection: &Connection, step: Step) -> rusqlite::Result<bool> {
     if !is_behind(connection)? {
         return Ok(false);
     }

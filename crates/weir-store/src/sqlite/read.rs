@@ -111,9 +111,13 @@ pub(super) fn newest(connection: &Connection, id: &ConversationId) -> rusqlite::
     Ok(head(connection, id)?.map(|(_, newest)| newest))
 }
 
+/// The newest revision: that of a conversation, or of the last one that was deleted.
 pub(super) fn revision(connection: &Connection) -> rusqlite::Result<u64> {
     connection
-        .prepare_cached("SELECT value FROM meta WHERE name = 'revision'")?
+        .prepare_cached(
+            "SELECT max(value, coalesce((SELECT max(revision) FROM conversation), 0)) FROM meta \
+             WHERE name = 'revision'",
+        )?
         .query_row([], |row| row.get(0).map(unsigned))
 }
 

@@ -77,10 +77,14 @@ pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool>
     let Some((number, _)) = find_conversation(connection, "id = ?1", [id.as_str()])? else {
         return Ok((false, None));
     };
+    let revision = next_revision(connection)?;
     connection.prepare_cached("DELETE FROM conversation WHERE number = ?1")?.execute([number])?;
     connection.prepare_cached("DELETE FROM cli_session WHERE conversation = ?1")?.execute([number])?;
     connection.prepare_cached("INSERT INTO trash VALUES (?1)")?.execute([number])?;
-    let revision = next_revision(connection)?;
+    // No conversation may be left that has it.
+    connection
+        .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'revision'")?
+        .execute([signed(revision)])?;
     Ok((true, Some(Notice { conversation: id.clone(), end: TailState::Deleted, revision })))
 }
 
@@ -221,10 +225,9 @@ fn check_key(connection: &Connection, facts: &Conversation) -> Result<(), Failur
     }
 }
 
+/// Whatever changes gets it, so the newest one is where something last changed, or was last deleted.
 fn next_revision(connection: &Connection) -> rusqlite::Result<u64> {
-    connection
-        .prepare_cached("UPDATE meta SET value = value + 1 WHERE name = 'revision' RETURNING value")?
-        .query_row([], |row| row.get(0).map(unsigned))
+    Ok(super::read::revision(connection)? + 1)
 }
 
 /// Writes everything that can change, except the size of the log.

@@ -72,20 +72,20 @@ impl Writer {
         loop {
             self.queue.wait(self.patience(&chores));
             let queue = Arc::clone(&self.queue);
-            let mut connection = queue.connection();
+            let connection = queue.connection();
             let batch = match queue.take(&connection) {
                 Found::Batch(batch) => batch,
                 Found::Closed => return,
             };
             if !batch.is_empty() {
-                self.write(&mut connection, batch);
+                self.write(&connection, batch);
                 chores.trash = true;
             } else if chores.trash {
                 // What is left on a failure is tried again after the next write.
-                chores.trash = purge(&mut connection).unwrap_or(false);
+                chores.trash = purge(&connection).unwrap_or(false);
             } else if chores.is_index_due() {
                 let step = if chores.is_quiet() { index::SMALL_STEP } else { index::LARGE_STEP };
-                chores.index = index::step(&mut connection, step).unwrap_or(false);
+                chores.index = index::step(&connection, step).unwrap_or(false);
                 chores.texts = if chores.index { chores.texts } else { 0 };
             }
             let written = queue.written();
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, connection: &mut Connection, mut batch: Vec<Box<dyn Write>>) {
+    fn write(&self, connection: &Connection, mut batch: Vec<Box<dyn Write>>) {
         let done = transaction(connection, |connection| {
             batch.iter_mut().try_for_each(|write| write.run(connection))
         });
@@ -147,7 +147,7 @@ impl Writer {
 }
 
 /// Removes a part of what was deleted. Tells whether there may be more.
-fn purge(connection: &mut Connection) -> rusqlite::Result<bool> {
+fn purge(connection: &Connection) -> rusqlite::Result<bool> {
     let Some(number) = write::trash(connection)? else { return Ok(false) };
     transaction(connection, |connection| write::purge(connection, number, PURGE_STEP))?;
     Ok(true)

@@ -137,6 +137,7 @@ impl World {
                 self.told.push(event);
                 None
             }
+            Action::Notify(news) => Some(Event::Notified { id: news.id }),
             Action::ReadTasks => {
                 Some(Event::Tasks(TaskList::parse(Source::Markdown(self.list.clone())).unwrap().tasks))
             }

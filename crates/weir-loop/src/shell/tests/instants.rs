@@ -15,7 +15,10 @@ fn write(folder: &Path, name: &str, text: &str) {
 
 /// Kills runs of this after each thing that is done, and lets them go on to the end.
 fn check(list: &str, config: &str, script: Script) {
-    let place = Place::new(list, config, script);
+    check_place(&Place::new(list, config, script));
+}
+
+fn check_place(place: &Place) {
     instant::revive();
     place.finish();
     let (expected, things) = (place.outcome(), instant::count());
@@ -151,4 +154,34 @@ fn side_by_side_a_conflict_keeps_its_branch() {
 #[test]
 fn side_by_side_a_task_without_work_leaves_no_branch() {
     check("- [ ] One\n", "[loop]\nparallel = 2\n", |_, _| Said::Answer("Done."));
+}
+
+#[test]
+fn the_one_task_of_once_is_not_followed_by_another() {
+    let script: Script = |task, folder| {
+        write(folder, &format!("{task}.txt"), "x\n");
+        Said::Answer("Done.")
+    };
+    let mut place = Place::new(TWO, "[loop]\nparallel = 1\n", script);
+    place.wanted.once = true;
+    place.finish();
+    assert_eq!((place.outcome().end, place.outcome().commits.len()), (Some(RunEnd::Enough), 2));
+    place.begin_again();
+    check_place(&place);
+}
+
+#[test]
+fn what_others_are_to_be_told_they_are_told() {
+    let script: Script = |_, folder| {
+        write(folder, "broken", "");
+        Said::Answer("Done.")
+    };
+    let command = "mkdir -p .ralph/news; cat > .ralph/news/$$.new; mv .ralph/news/$$.new .ralph/news/$$.json";
+    let notify = format!("[loop.notify]\ncommand = [\"sh\", \"-c\", \"{command}\"]\n");
+    let config = format!("[loop.task_limits]\nattempts = 1\n{notify}{GATE}");
+    let place = Place::new("- [ ] One\n", &config, script);
+    place.finish();
+    assert_eq!(place.outcome().news.len(), 2, "a failure and the end: {:?}", place.outcome().news);
+    place.begin_again();
+    check_place(&place);
 }

@@ -21,6 +21,7 @@ pub(super) struct Place {
     began: PathBuf,
     pub(super) config: Config,
     script: Script,
+    pub(super) wanted: Wanted,
 }
 
 /// What must be the same, whenever the run was killed.
@@ -43,13 +44,15 @@ pub(super) struct Outcome {
     list: (String, u32),
     report: bool,
     mails: usize,
+    /// What was told to others, once for each time that it was.
+    pub(super) news: Vec<String>,
 }
 
 impl Place {
     pub(super) fn new(list: &str, config: &str, script: Script) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let began = folder.path().join("began");
-        let place = Self { began, folder, config: parse(config).unwrap(), script };
+        let place = Self { began, folder, config: parse(config).unwrap(), script, wanted: Wanted::default() };
         std::fs::create_dir(place.workspace()).unwrap();
         for (name, text) in [("TASKS.md", list), ("README", "a repository\n"), ("weir.toml", config)] {
             std::fs::write(place.workspace().join(name), text).unwrap();
@@ -104,8 +107,9 @@ impl Place {
             folders: folders.clone(),
             agent: Arc::new(Player { script: self.script, logs: folders.logs() }),
             secrets: Secrets::new(),
-            wanted: Wanted::default(),
+            wanted: self.wanted.clone(),
             skip_permissions: false,
+            messenger: None,
         };
         let runner = Runner::new(options, opened.state, Box::new(|_, _| {}));
         let (_, state) = runner.run().await.unwrap_or_else(|error| panic!("{error}"));
@@ -133,6 +137,19 @@ impl Place {
     pub(super) fn is_over(&self) -> bool {
         let run = load(&self.folders().run_file()).unwrap();
         run.is_some_and(|run| run.end().is_some() && !run.is_unreported)
+    }
+
+    /// The texts of all news, each once: whoever is killed may tell them twice.
+    fn news(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.workspace().join(".ralph/news")).into_iter().flatten();
+        let paths = files.map(|file| file.unwrap().path());
+        let whole = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        let news = whole.map(|path| {
+            let news: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            news["text"].as_str().unwrap().to_owned()
+        });
+        let news: std::collections::BTreeSet<String> = news.collect();
+        news.into_iter().collect()
     }
 
     pub(super) fn outcome(&self) -> Outcome {
@@ -170,6 +187,7 @@ impl Place {
             list: (std::fs::read_to_string(&list).unwrap(), mode(&list)),
             report: self.folders().report("html").is_file() && !run.is_unreported,
             mails,
+            news: self.news(),
         }
     }
 }
