@@ -13,7 +13,7 @@ use axum::http::HeaderMap;
 use axum::routing::post;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-use weir_bridge::channel::{Channel, ChannelName, Doing};
+use weir_bridge::channel::{Channel, ChannelName, Doing, Operation, OutgoingFile, Place};
 use weir_bridge::config::Secret;
 use weir_bridge::driver::{Driver, Engine, EngineError, Prompt};
 use weir_bridge::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, Report};
@@ -169,6 +169,7 @@ async fn signed_messages_are_answered_once() {
     };
     let webhook: Arc<dyn Channel> = Arc::new(WebhookChannel::new(options).unwrap());
     assert_eq!(webhook.check().await.unwrap().len(), 1);
+    let sender = Arc::clone(&webhook);
     let channels: BTreeMap<ChannelName, _> = BTreeMap::from([("webhook".into(), webhook)]);
     let mut settings = Settings::default();
     settings.people.insert(("webhook".into(), "anna".into()), Role::User);
@@ -192,6 +193,17 @@ async fn signed_messages_are_answered_once() {
     assert_eq!(send(address, &stranger, SECRET, 0).await.0, 202);
     side.gets("pairing code").await;
     idle.wait().await;
+    // A picture goes out as base64, a text as it is.
+    let place = Place { channel: "webhook".into(), chat: "c".into(), thread: None };
+    let picture =
+        OutgoingFile { name: "a.png".into(), media_type: "image/png".into(), data: vec![0x89, b'P'] };
+    for (file, key) in [(picture, "p1"), (OutgoingFile::text("answer.md", "words".into()), "p2")] {
+        sender.perform(Operation::Upload { place: place.clone(), file, key: key.into() }).await.unwrap();
+    }
+    let files: Vec<Value> =
+        side.got.lock().unwrap().iter().filter(|got| got["type"] == "file").cloned().collect();
+    assert_eq!((&files[0]["data"], &files[0]["media_type"]), (&json!("iVA="), &json!("image/png")));
+    assert_eq!((&files[1]["text"], &files[1]["file_name"]), (&json!("words"), &json!("answer.md")));
     assert_eq!(side.got.lock().unwrap().iter().filter(|got| got["type"] == "post").count(), 2);
     running.abort();
 }

@@ -66,3 +66,140 @@ impl Conversations {
         let _ = worker.commands.send((conversation, command));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use tokio::sync::{mpsc, oneshot};
+
+    use super::Conversations;
+    use crate::channel::Doing;
+    use crate::driver::worker::REST;
+    use crate::driver::{Engine, EngineError, Prompt};
+    use crate::engine::{Answer, Command, ConversationSettings, Ending, EndingOutcome, Facts, Report};
+    use crate::store::BridgeStore;
+
+    /// Counts those who listen.
+    #[derive(Debug, Default)]
+    struct Listened {
+        listeners: Arc<AtomicUsize>,
+        rests: AtomicBool,
+    }
+
+    struct Listener(Arc<AtomicUsize>);
+
+    impl Drop for Listener {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    fn done() -> Doing<'static, Result<(), EngineError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    impl Engine for Listened {
+        fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>> {
+            Box::pin(async move { Ok(settings.key.clone()) })
+        }
+
+        fn send<'a>(&'a self, _: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
+            Box::pin(async move { Ok(prompt.client_id) })
+        }
+
+        fn finished<'a>(&'a self, _: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
+            Box::pin(async move {
+                Ok(Ending {
+                    turn: message.to_owned(),
+                    outcome: EndingOutcome::Answered("done".to_owned()),
+                    said: String::new(),
+                    cost_usd: None,
+                    input_tokens: None,
+                    output_tokens: None,
+                    duration_ms: None,
+                })
+            })
+        }
+
+        fn follow<'a>(
+            &'a self,
+            _: &'a str,
+            ready: oneshot::Sender<()>,
+            _: mpsc::UnboundedSender<Report>,
+        ) -> Doing<'a, ()> {
+            self.listeners.fetch_add(1, Ordering::SeqCst);
+            let listener = Listener(Arc::clone(&self.listeners));
+            let _ = ready.send(());
+            Box::pin(async move {
+                let _listener = listener;
+                std::future::pending::<()>().await;
+            })
+        }
+
+        fn interrupt<'a>(&'a self, _: &'a str, _: &'a str) -> Doing<'a, Result<(), EngineError>> {
+            done()
+        }
+
+        fn stop<'a>(&'a self, _: &'a str, _: &'a str) -> Doing<'a, Result<(), EngineError>> {
+            done()
+        }
+
+        fn answer<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a str,
+            _: Answer,
+            _: &'a str,
+        ) -> Doing<'a, Result<(), EngineError>> {
+            done()
+        }
+
+        fn set_model<'a>(&'a self, _: &'a str, _: Option<String>) -> Doing<'a, Result<(), EngineError>> {
+            done()
+        }
+
+        fn is_at_rest<'a>(&'a self, _: &'a str) -> Doing<'a, bool> {
+            Box::pin(async { self.rests.load(Ordering::SeqCst) })
+        }
+
+        fn facts<'a>(&'a self, _: &'a str) -> Doing<'a, Option<Facts>> {
+            Box::pin(async { None })
+        }
+    }
+
+    fn says(conversations: &mut Conversations, scope: &str) {
+        let settings = ConversationSettings { key: scope.to_owned(), ..ConversationSettings::default() };
+        let command = Command::Send {
+            client_id: "1".to_owned(),
+            text: "hello".to_owned(),
+            attachments: Vec::new(),
+            steer: false,
+            by: "anna".to_owned(),
+        };
+        conversations.command(scope.to_owned(), settings, command);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_rests_is_not_listened_to_and_is_forgotten() {
+        let engine = Arc::new(Listened::default());
+        let store = Arc::new(BridgeStore::in_memory().unwrap());
+        let (tell, _events) = mpsc::unbounded_channel();
+        let mut conversations = Conversations::new(Arc::<Listened>::clone(&engine), store, tell);
+        let listeners = || engine.listeners.load(Ordering::SeqCst);
+        let a_while = REST + Duration::from_secs(1);
+        says(&mut conversations, "a");
+        tokio::time::sleep(a_while).await;
+        assert_eq!(listeners(), 1, "its process may still have something to say");
+        engine.rests.store(true, Ordering::SeqCst);
+        tokio::time::sleep(a_while).await;
+        assert_eq!(listeners(), 0);
+        says(&mut conversations, "b");
+        assert_eq!(conversations.workers.keys().collect::<Vec<_>>(), ["b"]);
+        says(&mut conversations, "a");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!((listeners(), conversations.workers.len()), (2, 2));
+    }
+}

@@ -16,7 +16,7 @@ use crate::machine::Event;
 use crate::store::BridgeStore;
 
 /// A conversation of which nothing was heard for so long is looked at: if it is at rest, it is not followed any more.
-const REST: Duration = Duration::from_secs(11 * 60);
+pub(super) const REST: Duration = Duration::from_secs(11 * 60);
 
 /// What a worker works with.
 #[derive(Debug, Clone)]

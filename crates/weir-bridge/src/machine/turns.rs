@@ -329,6 +329,11 @@ impl Bridge {
             }
             return;
         }
+        // A folder that was chosen here may be the reason, and whoever chose it should not have to ask how to get out.
+        let reason = match &scope.record.workspace {
+            Some(_) => format!("{reason}\n\n{}", words::OUT_OF_FOLDER),
+            None => reason,
+        };
         let ending = Ending {
             turn: format!("not-taken-{refused}"),
             outcome: EndingOutcome::Failed(reason),

@@ -19,6 +19,7 @@ pub(super) const IN_FILE: &str = "_The whole answer is in the file below._";
 pub(super) const TIMED_OUT: &str = "Nobody answered in time, so it was denied.";
 pub(super) const EDITED_TOO_LATE: &str = "I had begun with this message when you changed it. If the change matters, send it as a message of its own.";
 pub(super) const RESTARTED: &str = "The bridge was restarted, so this is no longer open.";
+pub(super) const OUT_OF_FOLDER: &str = "`/cd` without a folder goes back to the usual one.";
 pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
 
 pub(super) const HELP: &str = "\

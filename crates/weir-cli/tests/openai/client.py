@@ -74,6 +74,12 @@ for chunk in stream:
     text += delta.content or ""
 result["reasoning"], result["after_tool"] = reasoning, text
 
+whole = ask(
+    [{"role": "user", "content": script({"tool": "Read", "input": {"file_path": "nothing.txt"}}, {"text": "Read."})}],
+    extra_headers={"X-Weir-Tools": "reasoning"},
+)[1].choices[0].message
+result["whole_reasoning"], result["whole_after_tool"] = getattr(whole, "reasoning_content", None), whole.content
+
 # The other API, whole and streamed.
 response = client.responses.create(model="default", input=script({"text": "A response."}))
 result["response"] = response.output_text

@@ -98,6 +98,7 @@ fn the_client_for_python() {
         ("streamed", json!("one two three four")),
         ("picture", json!("I see.")),
         ("after_tool", json!("Read.")),
+        ("whole_after_tool", json!("Read.")),
         ("response", json!("A response.")),
         ("following", json!("Another.")),
         ("response_streamed", json!("Piece by piece.")),
@@ -110,7 +111,9 @@ fn the_client_for_python() {
     }
     assert!(got["pieces"].as_u64() > Some(1), "{got:#}");
     assert!(got["usage"].as_u64() > Some(0) && got["streamed_usage"].as_u64() > Some(0), "{got:#}");
-    assert!(got["reasoning"].as_str().unwrap().contains("Read: "), "{got:#}");
+    for told in ["reasoning", "whole_reasoning"] {
+        assert!(got[told].as_str().unwrap().contains("Read: "), "{got:#}");
+    }
     was_interrupted(&served, &got["left"]);
     served.stop();
 }

@@ -278,10 +278,10 @@ impl Person {
         self.sends(room, content).await;
     }
 
-    /// Gives somebody the right to do everything in a room.
+    /// Gives somebody the right to do everything in a room, also to upgrade it.
     pub(crate) async fn makes_admin(&self, room: &Room, who: &UserId) {
         let room = self.room(room);
-        room.update_power_levels(vec![(who, matrix_sdk::ruma::int!(100))]).await.unwrap();
+        room.update_power_levels(vec![(who, matrix_sdk::ruma::int!(150))]).await.unwrap();
     }
 
     /// Makes a new room of a room, as a person does in the settings of theirs.

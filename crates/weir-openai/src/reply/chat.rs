@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Usage, event};
+use super::{Answer, Usage, event};
 use crate::request::Request;
 
 /// A chat completion while it is written.
@@ -79,7 +79,11 @@ impl ChatReply {
         events
     }
 
-    pub(super) fn whole(&self, text: &str, usage: Usage) -> Value {
+    pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> Value {
+        let mut message = json!({"role": "assistant", "content": answer.text, "refusal": null});
+        if let (Some(reasoning), Some(message)) = (&answer.reasoning, message.as_object_mut()) {
+            message.insert("reasoning_content".to_owned(), reasoning.as_str().into());
+        }
         json!({
             "id": self.id,
             "object": "chat.completion",
@@ -87,7 +91,7 @@ impl ChatReply {
             "model": self.model,
             "choices": [{
                 "index": 0,
-                "message": {"role": "assistant", "content": text, "refusal": null},
+                "message": message,
                 "logprobs": null,
                 "finish_reason": "stop",
             }],

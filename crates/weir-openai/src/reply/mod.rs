@@ -24,6 +24,15 @@ impl Usage {
     }
 }
 
+/// An answer in one piece.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// What it says.
+    pub text: String,
+    /// What the agent did meanwhile, where that is told.
+    pub reasoning: Option<String>,
+}
+
 /// Writes a reply: call the steps in their order, and send what each gives.
 #[derive(Debug)]
 pub enum Reply {
@@ -93,10 +102,11 @@ impl Reply {
     }
 
     /// The whole reply in one piece.
-    pub fn whole(&self, text: &str, usage: Usage) -> Value {
+    pub fn whole(&self, answer: &Answer, usage: Usage) -> Value {
         match self {
-            Self::Chat(reply) => reply.whole(text, usage),
-            Self::Responses(reply) => reply.whole(text, usage),
+            Self::Chat(reply) => reply.whole(answer, usage),
+            // The basic form has no place for reasoning.
+            Self::Responses(reply) => reply.whole(&answer.text, usage),
         }
     }
 }

@@ -149,7 +149,7 @@ impl ResponsesReply {
 
 #[cfg(test)]
 mod tests {
-    use crate::reply::{Reply, Usage};
+    use crate::reply::{Answer, Reply, Usage};
     use crate::request::{Endpoint, Leniency, read};
 
     fn data(events: &str) -> Vec<serde_json::Value> {
@@ -188,6 +188,13 @@ mod tests {
         assert_eq!(events[2]["choices"][0]["finish_reason"], "stop");
         assert_eq!(events[2]["usage"], serde_json::Value::Null);
         assert_eq!(events[3]["usage"]["prompt_tokens"], 3);
-        assert_eq!(reply.whole("Hi", USAGE)["choices"][0]["message"]["content"], "Hi");
+        let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()) };
+        let message = reply.whole(&told, USAGE)["choices"][0]["message"].clone();
+        assert_eq!(
+            (&message["content"], &message["reasoning_content"]),
+            (&"Hi".into(), &"Bash: ls\n".into())
+        );
+        let hidden = Answer { text: "Hi".into(), reasoning: None };
+        assert_eq!(reply.whole(&hidden, USAGE)["choices"][0]["message"].get("reasoning_content"), None);
     }
 }

@@ -4,11 +4,12 @@ use axum::http::HeaderMap;
 use weir_host::{
     Actor, ConversationId, Cursor, Finished, Format, Host, Image, NewMessage, NewSession, Watch, WatchQuery,
 };
-use weir_openai::reply::Usage;
+use weir_openai::reply::{Answer, Usage};
 use weir_openai::{OpenAiError, Place, Request, place};
 use weir_wire::MessageId;
 
 use super::errors::{of_failure, of_host, of_problem};
+use super::progress::{Piece, Progress};
 use crate::api::{charge_later, may_begin};
 use crate::auth::Principal;
 use crate::state::App;
@@ -114,14 +115,32 @@ impl Conversation {
         (self.app.host().clone(), self.id.clone(), self.message.clone())
     }
 
-    /// The answer in one piece.
-    pub(super) async fn whole(mut self, reply: &str) -> Result<(String, Usage), OpenAiError> {
+    /// The answer in one piece, with what the agent did where that is told.
+    pub(super) async fn whole(mut self, reply: &str) -> Result<(Answer, Usage), OpenAiError> {
         let (host, id, message) = self.parts();
-        let finished = Self::finished(host, id, message).await;
+        let mut ending = Box::pin(Self::finished(host, id, message));
+        let (mut progress, mut reasoning) = (Progress::default(), String::new());
+        let mut listens = self.tells_tools;
+        let finished = loop {
+            tokio::select! {
+                biased;
+                frame = self.watch.next(), if listens => match frame {
+                    Some(frame) => {
+                        if let Some(Piece::Reasoning(text)) = progress.hear(frame.event(), frame.data()) {
+                            reasoning.push_str(&text);
+                        }
+                    }
+                    // Whoever is too slow to watch still gets the whole answer.
+                    None => listens = false,
+                },
+                finished = &mut ending => break finished,
+            }
+        };
         self.turn.is_over = true;
         let finished = finished?;
         self.remember(&finished.text, reply);
-        Ok((finished.text.clone(), usage(&finished)))
+        let reasoning = Some(reasoning).filter(|reasoning| !reasoning.is_empty());
+        Ok((Answer { text: finished.text.clone(), reasoning }, usage(&finished)))
     }
 
     /// The turn is over; nothing is to be ended any more.

@@ -53,7 +53,7 @@ pub(crate) async fn models(State(app): State<App>) -> Response {
     params(
         ("X-Weir-Session" = Option<String>, Header, description = "This session, whatever the history says."),
         ("X-Weir-Cwd" = Option<String>, Header, description = "The folder of a new session, below a root."),
-        ("X-Weir-Tools" = Option<ToolsOption>, Header, description = "Whether a stream tells of tools as reasoning."),
+        ("X-Weir-Tools" = Option<ToolsOption>, Header, description = "Whether the answer tells of tools as reasoning."),
     ),
     request_body = ChatRequest,
     responses((status = 200, description = "The answer, whole or as events.", content(
@@ -113,8 +113,8 @@ async fn try_to_answer(
         let fresh = (header::CACHE_CONTROL, "no-cache, no-transform");
         ([kind, fresh, (header::HeaderName::from_static("x-accel-buffering"), "no")], body).into_response()
     } else {
-        let (text, usage) = conversation.whole(reply.id()).await?;
-        json(StatusCode::OK, &reply.whole(&text, usage))
+        let (answer, usage) = conversation.whole(reply.id()).await?;
+        json(StatusCode::OK, &reply.whole(&answer, usage))
     };
     if let Ok(session) = session {
         response.headers_mut().insert("x-weir-session", session);
