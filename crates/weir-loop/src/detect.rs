@@ -85,7 +85,7 @@ wall_time = \"8h\"
 [loop.task_limits]
 attempts = 3
 cost_usd = 3.0
-wall_time = \"45m\"
+wall_time = \"90m\"
 
 [loop.coder]
 allowed_tools = [\"Read\", \"Edit\", \"Write\", \"Bash\", \"Glob\", \"Grep\"]

@@ -18,7 +18,7 @@ pub(super) fn run(place: &Place, wanted: &Wanted) -> anyhow::Result<Exit> {
     let (run, task) = (&config.limits, &config.task_limits);
     writeln!(
         out,
-        "Limits of the run: ${:.2}, {} iterations, {} tokens, {} at work. Limits of a task: {} attempts, ${:.2}, {} for a session.",
+        "Limits of the run: ${:.2}, {} iterations, {} tokens, {} at work. Limits of a task: {} attempts, ${:.2}, {} at work.",
         run.cost_usd, run.iterations, run.tokens, run.wall_time, task.attempts, task.cost_usd, task.wall_time
     )?;
     writeln!(out, "Allowed tools: {}", config.coder.allowed_tools.join(", "))?;

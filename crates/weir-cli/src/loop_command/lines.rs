@@ -15,7 +15,7 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             format!(
                 "run {run_id} {verb}: {done} of {tasks} tasks done\n\
                  limits of the run: ${:.2} (spent ${:.4}), {} iterations (had {}), {} tokens, {} at work, {:.0} % of the account's window\n\
-                 limits of a task: {} attempts, ${:.2}, {} tokens, {} for a session",
+                 limits of a task: {} attempts, ${:.2}, {} tokens, {} at work",
                 limits.cost_usd,
                 budget.cost_usd,
                 limits.iterations,

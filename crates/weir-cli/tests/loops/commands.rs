@@ -56,6 +56,22 @@ fn a_whole_run_with_its_report_and_replay() {
 }
 
 #[test]
+fn a_state_of_another_version_is_refused_and_kept_aside_if_another_run_is_wanted() {
+    let place = Place::new();
+    repository(&place, &task("A", "echo 1 > a"), "");
+    let folder = place.workspace().join(".ralph/state");
+    std::fs::create_dir_all(&folder).unwrap();
+    let other = "{\"version\": 77, \"shape\": \"unknown\"}";
+    std::fs::write(folder.join("run.json"), other).unwrap();
+    let refused = weir_loop(&place, &["run"]);
+    assert!(refused.stderr.contains("version 77") && refused.stderr.contains("--new"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(folder.join("run.json")).unwrap(), other);
+    weir_loop(&place, &["run", "--new"]).expect(0);
+    assert_eq!(commits(&place), ["A"]);
+    assert_eq!(std::fs::read_to_string(folder.join("run.json.version-77")).unwrap(), other);
+}
+
+#[test]
 fn the_allowlist_is_looked_at_before_anything_is_spent() {
     let place = Place::new();
     repository(

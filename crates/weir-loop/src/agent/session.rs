@@ -237,7 +237,11 @@ fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
 
 pub(super) fn too_long(timeout: Duration) -> AgentEnd {
     let words = crate::time::words(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-    AgentEnd::TimedOut { why: format!("the session took longer than {words} (task_limits.wall_time)") }
+    AgentEnd::TimedOut {
+        why: format!(
+            "the session took longer than the {words} that were left (task_limits.wall_time, limits.wall_time)"
+        ),
+    }
 }
 
 fn with_causes(error: &SessionError) -> String {

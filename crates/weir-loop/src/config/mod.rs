@@ -152,7 +152,7 @@ pub struct TaskLimits {
     pub cost_usd: f64,
     /// Tokens.
     pub tokens: u64,
-    /// How long one session may take.
+    /// Time at work, over all its sessions and checks. Waiting for a rate limit or for a person does not count.
     pub wall_time: Time,
     /// Rounds with the model in one session.
     pub turns: Option<u32>,
@@ -166,7 +166,7 @@ impl Default for TaskLimits {
             attempts: 3,
             cost_usd: 3.0,
             tokens: 50_000_000,
-            wall_time: Time::minutes(45),
+            wall_time: Time::minutes(90),
             turns: None,
             same_failure: 3,
         }

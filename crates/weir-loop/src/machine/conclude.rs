@@ -122,7 +122,7 @@ impl Machine {
         let same = same
             .filter(|attempt| attempt.failure.as_ref().is_some_and(|f| f.fingerprint == failure.fingerprint));
         let is_stuck = same.count() >= limits.same_failure as usize;
-        let over = over_task_limits(record, &limits);
+        let over = over_task_limits(record, &limits, failure.outcome);
         // Only the loop's own checks are worth another try; what the model did by itself is not repeated.
         let tree = tree.filter(|_| failure.outcome == Outcome::Failed);
         if let (Some(tree), false, None) = (tree, is_stuck || record.counted() >= limits.attempts, &over) {
@@ -220,7 +220,11 @@ impl Machine {
     }
 }
 
-fn over_task_limits(record: &TaskRecord, limits: &crate::config::TaskLimits) -> Option<String> {
+fn over_task_limits(
+    record: &TaskRecord,
+    limits: &crate::config::TaskLimits,
+    outcome: Outcome,
+) -> Option<String> {
     let (cost, tokens) = (record.cost_usd(), record.tokens());
     if cost >= limits.cost_usd {
         return Some(format!(
@@ -228,8 +232,12 @@ fn over_task_limits(record: &TaskRecord, limits: &crate::config::TaskLimits) -> 
             limits.cost_usd
         ));
     }
-    (tokens >= limits.tokens)
-        .then(|| format!("the task has used {tokens} of {} tokens (task_limits.tokens)", limits.tokens))
+    if tokens >= limits.tokens {
+        return Some(format!("the task has used {tokens} of {} tokens (task_limits.tokens)", limits.tokens));
+    }
+    // A session that was ended because of the time says so itself.
+    let is_late = record.active_ms >= limits.wall_time.as_millis() && outcome != Outcome::TimedOut;
+    is_late.then(|| format!("the task was at work for {} (task_limits.wall_time)", limits.wall_time))
 }
 
 fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[GateResult]) -> Receipt {

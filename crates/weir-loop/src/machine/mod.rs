@@ -156,9 +156,18 @@ impl Machine {
     fn count_time(&mut self, now: i64) {
         if let Some(before) = self.last_seen
             && self.state.wait.is_none()
-            && self.state.questions.is_empty()
         {
-            self.state.active_ms += u64::try_from(now - before).unwrap_or(0);
+            let elapsed = u64::try_from(now - before).unwrap_or(0);
+            let RunState { tasks, questions, active_ms, .. } = &mut self.state;
+            if questions.is_empty() {
+                *active_ms += elapsed;
+            }
+            // Written down with the next thing that happens to the task.
+            for record in tasks.iter_mut().filter(|record| record.state == TaskState::Active) {
+                if questions.iter().all(|question| question.task != record.task.id) {
+                    record.active_ms += elapsed;
+                }
+            }
         }
         self.last_seen = Some(now);
     }

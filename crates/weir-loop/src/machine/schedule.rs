@@ -262,6 +262,7 @@ impl Machine {
             record.state = TaskState::Pending;
             record.failure = None;
             record.step = None;
+            record.active_ms = 0;
         }
         self.schedule(now);
     }

@@ -53,7 +53,8 @@ impl Machine {
         let failure = last.filter(|_| number > 1).and_then(|attempt| attempt.failure.clone());
         let broken = record.before.iter().filter(|gate| !gate.passed).map(|gate| gate.name.clone()).collect();
         let left = (task.cost_usd - record.cost_usd()).min(run.cost_usd - budget.cost_usd);
-        let left_ms = run.wall_time.as_millis().saturating_sub(budget.active_ms);
+        let left_of_run = run.wall_time.as_millis().saturating_sub(budget.active_ms);
+        let left_of_task = task.wall_time.as_millis().saturating_sub(record.active_ms);
         let order = AgentOrder {
             task: id.clone(),
             number,
@@ -62,7 +63,7 @@ impl Machine {
             broken,
             // A cent at the least: with nothing at all the CLI would not even start.
             max_cost_usd: left.max(0.01),
-            timeout_ms: task.wall_time.as_millis().min(left_ms).max(1000),
+            timeout_ms: left_of_task.min(left_of_run).max(1000),
         };
         self.tell(LoopEvent::AttemptStarted { task: id.clone(), number, session_id, again });
         self.act(Action::RunAgent(order));

@@ -11,7 +11,9 @@ use super::mailbox::Mailbox;
 use super::person::catch_up;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
-use crate::state::{RunEnd, RunState, SessionFile, StateError, StateWriter, Step, load, stream_atomically};
+use crate::state::{
+    RunEnd, RunState, SessionFile, StateError, StateWriter, Step, keep_aside, load, stream_atomically,
+};
 use crate::tasks::TaskList;
 use crate::time::unix_ms;
 
@@ -103,7 +105,14 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     end_what_is_left(folders, &mut notes).await?;
     let git = Git::new(&folders.workspace, folders.state(), &config.folder);
     git.check().await?;
-    let before = load(&folders.run_file())?;
+    let before = match load(&folders.run_file()) {
+        Err(StateError::OtherVersion { found, path }) if options.new_run => {
+            let kept = keep_aside(&path, &format!("version-{found}"))?;
+            notes.push(format!("a run of another version is kept in {}", kept.display()));
+            None
+        }
+        before => before?,
+    };
     let was_killed = before.as_ref().is_some_and(|run| run.end().is_none());
     if was_killed {
         let locks = git.remove_stale_locks().await?;

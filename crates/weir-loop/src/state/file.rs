@@ -37,8 +37,8 @@ pub enum StateError {
     },
     /// It was written by another version.
     #[error(
-        "the state of the run has version {found}, and this weir writes version {VERSION}; go on with the weir that \
-         began the run, or move {} away and begin another one",
+        "the state of the run in {} has version {found}, and this weir writes version {VERSION}; go on with the weir \
+         that began the run, or begin another one with `weir loop run --new`, which keeps this one aside",
         path.display()
     )]
     OtherVersion {
@@ -104,13 +104,20 @@ pub fn load(path: &Path) -> Result<Option<RunState>, StateError> {
         let busy = std::io::Error::other("it changes all the time; try again");
         return Err(system(busy));
     };
-    let kept = free_name(path);
+    let kept = keep_aside(path, "damaged")?;
+    Err(StateError::Damaged { message, kept })
+}
+
+/// Moves a state and its journal out of the way, under names that say why. Gives the new name of the state.
+pub fn keep_aside(path: &Path, why: &str) -> Result<PathBuf, StateError> {
+    let system = |source| StateError::System { path: path.to_owned(), source };
+    let kept = free_name(path, why);
     std::fs::rename(path, &kept).map_err(system)?;
     let journal = path.with_file_name(MAIN_JOURNAL);
     if journal.exists() {
-        std::fs::rename(&journal, free_name(&journal)).map_err(system)?;
+        std::fs::rename(&journal, free_name(&journal, why)).map_err(system)?;
     }
-    Err(StateError::Damaged { message, kept })
+    Ok(kept)
 }
 
 /// The state that a text and its journals come to.
@@ -158,11 +165,11 @@ fn journals(path: &Path) -> std::io::Result<Vec<Vec<u8>>> {
     paths.filter_map(|path| read(&path).transpose()).collect()
 }
 
-/// `run.json.damaged`, or with a number if that is taken.
-fn free_name(path: &Path) -> PathBuf {
+/// `run.json.damaged` or the like, or with a number if that is taken.
+fn free_name(path: &Path, why: &str) -> PathBuf {
     let name = |number: u32| {
         let mut name = path.as_os_str().to_owned();
-        name.push(if number == 0 { ".damaged".to_owned() } else { format!(".damaged-{number}") });
+        name.push(if number == 0 { format!(".{why}") } else { format!(".{why}-{number}") });
         PathBuf::from(name)
     };
     (0..u32::MAX).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(u32::MAX))
@@ -195,5 +202,10 @@ mod tests {
         std::fs::write(&path, "{\"shape\": \"new\", \"version\": 7}").unwrap();
         assert!(matches!(load(&path), Err(StateError::OtherVersion { found: 7, .. })));
         assert!(path.exists());
+        let first = keep_aside(&path, "version-7").unwrap();
+        assert_eq!(first.file_name().unwrap(), "run.json.version-7");
+        std::fs::write(&path, "another").unwrap();
+        let second = keep_aside(&path, "version-7").unwrap();
+        assert!(first.exists() && second.exists() && first != second && !path.exists());
     }
 }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use atomic::{replace_atomically, stream_atomically, write_atomically};
 pub use budget::{Budget, LimitReached};
 pub use derived::{BudgetFile, SessionFile, budget_file, session_file, worker_file};
-pub use file::{StateError, VERSION, load, parse};
+pub use file::{StateError, VERSION, keep_aside, load, parse};
 pub use journal::Changed;
 pub use step::Step;
 pub use write::StateWriter;
@@ -240,6 +240,9 @@ pub struct TaskRecord {
     /// Every session that was had for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
+    /// Time at work on it. Waiting for a rate limit or for a person does not count, and a retry begins anew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub active_ms: u64,
     /// What it came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
@@ -265,6 +268,7 @@ impl TaskRecord {
             base: None,
             before: Vec::new(),
             attempts: Vec::new(),
+            active_ms: 0,
             receipt: None,
             failure: None,
             kept: None,

@@ -33,6 +33,22 @@ fn a_session_may_cost_what_is_left_of_both_limits() {
 }
 
 #[test]
+fn a_task_has_its_time_over_all_its_sessions() {
+    let world = World::new("- [ ] a\n", config()).gates("a", [false, false, true]).run();
+    let record = &world.machine.state().tasks[0];
+    assert_eq!((record.state, world.sessions.len()), (TaskState::Done, 3));
+    let left: Vec<u64> = world.orders.iter().map(|order| order.timeout_ms).collect();
+    assert!(left.is_sorted_by(|one, next| one > next), "{left:?}");
+    assert!(record.active_ms >= left[0] - left[2], "{left:?}, {}", record.active_ms);
+    // What is judged is judged; then there is no time for another session.
+    let mut config = config();
+    config.task_limits.wall_time = Time::seconds(0);
+    let world = World::new("- [ ] a\n", config).gates("a", [false; 9]).run();
+    assert_eq!(world.sessions.len(), 1);
+    assert_eq!(world.shelved, [("a".into(), Outcome::Budget)]);
+}
+
+#[test]
 fn attempts_are_limited_and_so_is_the_same_failure() {
     let mut config = config();
     config.task_limits.attempts = 5;

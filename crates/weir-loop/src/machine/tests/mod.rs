@@ -10,6 +10,6 @@ use world::{THREE, World, config, crash, good, limited};
 
 use super::*;
 use crate::agent::{AgentEnd, AgentRun, DeniedTool, LimitInfo};
-use crate::config::OnDenial;
+use crate::config::{OnDenial, Time};
 use crate::outcome::Outcome;
 use crate::state::LimitReached;
