@@ -59,6 +59,9 @@ describe("sizes and colours", () => {
     await page.getByRole("button", { name: "Allow once" }).waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "phone-permission");
+    const other = await open().visit(server, server.link, { viewport: PHONE, hasTouch: true, isMobile: true });
+    await other.getByRole("navigation", { name: "Sessions" }).getByText("On the way").waitFor();
+    await screenshot(other, "phone-first");
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     expect(wide, "the page is wider than the screen").toBe(false);
     await page.getByRole("button", { name: "Allow once" }).tap();

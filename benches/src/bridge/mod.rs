@@ -30,7 +30,7 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(measure(match size {
         Size::Quick => 2,
-        Size::Full => 20,
+        Size::Full => 100,
     }))
 }
 
@@ -48,17 +48,23 @@ async fn measure(rounds: usize) -> anyhow::Result<()> {
     row("one conversation: message to prompt", &mut engine.take_delays())?;
     row("one conversation: first text to the chat", &mut chat.take_delays())?;
     round(&chat, &engine, CONVERSATIONS).await?;
-    let before = resident()?;
-    for _ in 0..rounds {
-        round(&chat, &engine, CONVERSATIONS).await?;
+    let mut memory = vec![(CONVERSATIONS, heap(), resident()?)];
+    for half in 1..=2 {
+        for _ in 0..rounds / 2 {
+            round(&chat, &engine, CONVERSATIONS).await?;
+        }
+        if half == 1 {
+            row("100 conversations: message to prompt", &mut engine.take_delays())?;
+            row("100 conversations: first text to the chat", &mut chat.take_delays())?;
+        }
+        // What is measured here is not to grow with what was measured.
+        (engine.take_delays(), chat.take_delays());
+        memory.push((CONVERSATIONS + half * (rounds / 2) * CONVERSATIONS, heap(), resident()?));
     }
-    row("100 conversations: message to prompt", &mut engine.take_delays())?;
-    row("100 conversations: first text to the chat", &mut chat.take_delays())?;
-    let after = resident()?;
-    print_line(&format!(
-        "\nMemory: {before:.1} MB after {CONVERSATIONS} turns in as many conversations, {after:.1} MB after {} more.",
-        rounds * CONVERSATIONS
-    ))?;
+    print_line("\n| turns in 100 conversations | heap | resident |\n|---:|---:|---:|")?;
+    for (turns, heap, resident) in memory {
+        print_line(&format!("| {turns} | {heap:.2} MB | {resident:.1} MB |"))?;
+    }
     running.abort();
     Ok(())
 }
@@ -95,6 +101,11 @@ fn row(what: &str, delays: &mut [Duration]) -> anyhow::Result<()> {
     let ms = |delay: Option<&Duration>| delay.map_or(0.0, |delay| delay.as_secs_f64() * 1_000.0);
     let median = ms(delays.get(delays.len() / 2));
     print_line(&format!("| {what} | {median:.1} | {:.1} |", ms(delays.last())))
+}
+
+/// What is allocated, in MB.
+fn heap() -> f64 {
+    crate::allocations::live_bytes() as f64 / 1e6
 }
 
 /// The memory of this process, in MB.
