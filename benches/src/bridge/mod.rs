@@ -58,7 +58,7 @@ async fn measure(rounds: usize) -> anyhow::Result<()> {
             row("100 conversations: first text to the chat", &mut chat.take_delays())?;
         }
         // What is measured here is not to grow with what was measured.
-        (engine.take_delays(), chat.take_delays());
+        drop((engine.take_delays(), chat.take_delays()));
         memory.push((CONVERSATIONS + half * (rounds / 2) * CONVERSATIONS, heap(), resident()?));
     }
     print_line("\n| turns in 100 conversations | heap | resident |\n|---:|---:|---:|")?;
