@@ -34,15 +34,7 @@ impl Fold {
             _ => line.raw.len() as u64,
         };
         self.emit(Change::Oddities(oddities), sink);
-        let raw = self.shown(line.raw);
-        let body = EntryBody::Unknown(Box::new(UnknownEntry {
-            reason,
-            type_name,
-            detail,
-            raw,
-            bytes,
-            line: self.lines,
-        }));
+        let body = self.unknown(reason, type_name, detail, (line.raw, bytes));
         self.add_entry(self.turns.current(), None, body, sink);
     }
 
@@ -60,20 +52,21 @@ impl Fold {
         oddities.blocks += 1;
         self.emit(Change::Oddities(oddities), sink);
         let type_name = kind.or_else(|| json.get("type")?.as_text()).map(|kind| kind.to_str().into());
-        let (raw, bytes) = (self.shown(json.bytes()), json.bytes().len() as u64);
-        let body = EntryBody::Unknown(Box::new(UnknownEntry {
-            reason,
-            type_name,
-            detail,
-            raw,
-            bytes,
-            line: self.lines,
-        }));
+        let whole = (json.bytes(), json.bytes().len() as u64);
+        let body = self.unknown(reason, type_name, detail, whole);
         self.add_entry(self.turn_for(parent), parent.map(|id| id.to_id()), body, sink);
     }
 
-    fn shown(&self, bytes: &[u8]) -> String {
-        bounded(bytes, self.options.unknown_limit)
+    /// What is kept of something, of which so many bytes came.
+    fn unknown(
+        &self,
+        reason: UnknownReason,
+        type_name: Option<String>,
+        detail: Option<String>,
+        (shown, bytes): (&[u8], u64),
+    ) -> EntryBody {
+        let raw = bounded(shown, self.options.unknown_limit);
+        EntryBody::Unknown(Box::new(UnknownEntry { reason, type_name, detail, raw, bytes, line: self.lines }))
     }
 }
 
