@@ -57,11 +57,6 @@ pub enum WantedPictures {
         /// The call.
         tool: String,
     },
-    /// Those in the results of all tools of a turn.
-    OfTurn {
-        /// The engine's name for a prompt of the turn.
-        message: String,
-    },
     /// Files in the workspace that a text names.
     Named {
         /// The text, in Markdown.

@@ -93,6 +93,11 @@ pub trait Engine: Debug + Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
+    /// The calls of tools that gave pictures back, in the turn of a prompt.
+    fn calls_with_pictures<'a>(&'a self, _session: &'a str, _message: &'a str) -> Doing<'a, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
     /// Whether nothing can come of a conversation before somebody says something: no process is there for it.
     fn is_at_rest<'a>(&'a self, _session: &'a str) -> Doing<'a, bool> {
         Box::pin(std::future::ready(true))

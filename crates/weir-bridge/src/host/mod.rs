@@ -251,14 +251,6 @@ impl Engine for HostEngine {
                     // Whoever misses one finds it in the session.
                     pictures::of_tool(found.unwrap_or_default())
                 }
-                WantedPictures::OfTurn { message } => {
-                    let Ok(view) = self.host.view(&id).await else { return Vec::new() };
-                    let mut found = Vec::new();
-                    for tool in pictures::tools_with_pictures(&view, &MessageId::from(message.as_str())) {
-                        found.extend(self.host.tool_pictures(&id, &tool).await.unwrap_or_default());
-                    }
-                    pictures::of_tool(found)
-                }
                 WantedPictures::Named { text, since } => {
                     let Ok(info) = self.host.info(&id).await else { return Vec::new() };
                     let (text, since) = (text.clone(), *since);
@@ -266,6 +258,14 @@ impl Engine for HostEngine {
                     tokio::task::spawn_blocking(found).await.unwrap_or_default()
                 }
             }
+        })
+    }
+
+    fn calls_with_pictures<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Vec<String>> {
+        Box::pin(async move {
+            let Ok(id) = session_id(session) else { return Vec::new() };
+            let Ok(view) = self.host.view(&id).await else { return Vec::new() };
+            pictures::calls_with_pictures(&view, &MessageId::from(message))
         })
     }
 

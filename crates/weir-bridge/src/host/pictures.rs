@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use pulldown_cmark::{Event, Parser, Tag};
 use weir_host::Image;
 use weir_transcript::{EntryBody, View};
-use weir_wire::{MessageId, ToolUseId};
+use weir_wire::MessageId;
 
 use crate::channel::OutgoingFile;
 
@@ -26,12 +26,12 @@ pub(super) fn of_tool(pictures: Vec<Image>) -> Vec<OutgoingFile> {
 }
 
 /// The tools of the turn of a message that gave pictures back. Those of sub-agents are left out.
-pub(super) fn tools_with_pictures(view: &View, message: &MessageId) -> Vec<ToolUseId> {
+pub(super) fn calls_with_pictures(view: &View, message: &MessageId) -> Vec<String> {
     let turn = view.turns.iter().rev().find(|turn| turn.messages.contains(message)).map(|turn| turn.id);
     let of_turn = view.entries.iter().filter(|entry| turn.is_some() && entry.turn == turn);
     let tools = of_turn.filter(|entry| entry.parent.is_none()).filter_map(|entry| match &entry.body {
         EntryBody::Tool(tool) if tool.output.as_ref().is_some_and(|output| output.images > 0) => {
-            Some(tool.id.clone())
+            Some(tool.id.to_string())
         }
         _ => None,
     });
