@@ -2,7 +2,7 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo web web-check web-test api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz \
+.PHONY: help demo install web web-check web-test api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz \
         fuzz-min audit conformance clean \
         need-cargo need-npm
 
@@ -30,6 +30,9 @@ need-npm:
 
 demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
 	scripts/demo.sh
+
+install: web need-cargo ## build the page and install the weir command (FEATURES=matrix adds Matrix)
+	cargo install --locked --path crates/weir-cli $(if $(FEATURES),--features $(FEATURES))
 
 web: need-npm ## build the page, which the next cargo build takes into the binary
 	scripts/setup-web.sh --build

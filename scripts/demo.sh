@@ -13,6 +13,6 @@ else
     echo "demo: the page is built with npm, which is not here; the server runs without the page" >&2
 fi
 
-echo "demo: building the program"
-cargo build --release --quiet --locked --bin weir
+echo "demo: building the program, which takes some minutes the first time"
+cargo build --release --locked --bin weir
 exec "${CARGO_TARGET_DIR:-target}/release/weir" demo "$@"

@@ -98,6 +98,12 @@ pub trait Engine: Debug + Send + Sync {
         Box::pin(std::future::ready(true))
     }
 
+    /// A folder by its full name, if conversations may work in it. Nothing is begun by this. An engine without folders
+    /// need not look.
+    fn folder<'a>(&'a self, folder: &'a str) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(std::future::ready(Ok(folder.to_owned())))
+    }
+
     /// How a conversation is doing; nothing if it has not begun. It is not begun by this.
     fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>>;
 }

@@ -134,6 +134,10 @@ impl Worker {
                 let facts = engine.facts(key).await;
                 self.report(key, Report::Facts { number, facts });
             }
+            Command::LookAt { number, folder } => {
+                let folder = engine.folder(&folder).await.map_err(|error| error.message);
+                self.report(key, Report::Folder { number, folder });
+            }
             // A conversation that was never talked to has nothing to end, to answer or to change.
             Command::Interrupt => {
                 if let Ok(session) = self.session(conversation).await {
@@ -173,7 +177,7 @@ impl Worker {
 
     async fn send(&mut self, conversation: &ConversationSettings, prompt: Prompt) -> Result<(), EngineError> {
         let mut session = self.follow(conversation).await?;
-        let client_id = prompt.client_id.clone();
+        let (client_id, is_first) = (prompt.client_id.clone(), !prompt.steer);
         let sent = self.parts.engine.send(&session, prompt.clone()).await;
         let message = match sent {
             Err(error) if !error.passing => {
@@ -188,6 +192,11 @@ impl Worker {
         self.prompts.spawn(async move {
             let report = match parts.engine.finished(&session, &message).await {
                 Ok(ending) => {
+                    // Most were told when their tools ended. After a restart nobody had listened to all of them.
+                    if pictures != Pictures::None && is_first {
+                        let wanted = WantedPictures::OfTurn { message: message.clone() };
+                        parts.tell_pictures(&scope, &key, &session, &wanted).await;
+                    }
                     if let (Pictures::Named, EndingOutcome::Answered(text)) = (pictures, &ending.outcome) {
                         let wanted = WantedPictures::Named { text: text.clone(), since };
                         parts.tell_pictures(&scope, &key, &session, &wanted).await;

@@ -1,5 +1,6 @@
 //! The engine that people use: conversations of a [`weir_host::Host`].
 
+mod asking;
 mod events;
 mod files;
 mod pictures;
@@ -250,6 +251,14 @@ impl Engine for HostEngine {
                     // Whoever misses one finds it in the session.
                     pictures::of_tool(found.unwrap_or_default())
                 }
+                WantedPictures::OfTurn { message } => {
+                    let Ok(view) = self.host.view(&id).await else { return Vec::new() };
+                    let mut found = Vec::new();
+                    for tool in pictures::tools_with_pictures(&view, &MessageId::from(message.as_str())) {
+                        found.extend(self.host.tool_pictures(&id, &tool).await.unwrap_or_default());
+                    }
+                    pictures::of_tool(found)
+                }
                 WantedPictures::Named { text, since } => {
                     let Ok(info) = self.host.info(&id).await else { return Vec::new() };
                     let (text, since) = (text.clone(), *since);
@@ -265,6 +274,13 @@ impl Engine for HostEngine {
             let Ok(id) = session_id(session) else { return true };
             let info = self.host.info(&id).await;
             info.map_or(true, |info| !info.has_process && !info.status.is_busy() && info.queued == 0)
+        })
+    }
+
+    fn folder<'a>(&'a self, folder: &'a str) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(async move {
+            let found = self.host.allowed_folder(folder).await.map_err(|error| failed(&error))?;
+            Ok(found.to_string_lossy().into_owned())
         })
     }
 

@@ -107,3 +107,57 @@ fn a_question_of_no_conversation_belongs_to_its_chat_and_strangers_cannot_answer
     assert_eq!(chat.answered, []);
     assert_eq!(chat.prompts().len(), 1, "in another chat a number is a prompt");
 }
+
+#[test]
+fn a_number_that_is_no_choice_is_said_to_be_none() {
+    for text in ["7", "1,2", "0"] {
+        let mut chat = Chat::new();
+        let card = asks_beside(&mut chat);
+        chat.says(anna(), "1", text);
+        let told = chat.shown.values().any(|shown| shown.contains("one number from 1 to 2"));
+        assert!(told, "{text}: {:?}", chat.shown);
+        assert_eq!(chat.answered, []);
+        chat.says(anna(), "1", "2");
+        assert_eq!(chat.answered.len(), 1, "{text}: the question is still open");
+        assert!(chat.shown[&card].contains("Blue"), "{}", chat.shown[&card]);
+    }
+}
+
+#[test]
+fn who_writes_something_else_is_told_once_that_an_answer_is_waited_for() {
+    let mut chat = Chat::new();
+    let (card, _) = chat.asks();
+    let told = |chat: &Chat| chat.shown.values().filter(|text| text.contains("wait for the answer")).count();
+    assert_eq!(told(&chat), 0);
+    chat.says(anna(), "1", "sure, go on");
+    chat.says(anna(), "1", "and then the tests");
+    assert_eq!(told(&chat), 1, "{:?}", chat.shown);
+    chat.says(anna(), "1", "yes");
+    assert!(chat.shown[&card].starts_with("Allowed by Anna"), "{}", chat.shown[&card]);
+    let (client_id, _) = chat.prompts()[0].clone();
+    chat.answers("1", &client_id, "done");
+    chat.now += 10_000;
+    chat.event(Event::Tick);
+    let prompts = chat.prompts();
+    assert_eq!(prompts.len(), 2, "what waited is the next prompt: {prompts:?}");
+    assert_eq!(prompts[1].1, "sure, go on\n\nand then the tests");
+}
+
+#[test]
+fn a_card_that_is_closed_offers_nothing_any_more() {
+    for (number, expected) in [
+        ("1", "Allowed by Anna: Bash\n\n`ls`"),
+        ("2", "Always allowed by Anna: Bash\n\n`ls`\n\nThe rule `Bash(ls)` was added."),
+        ("3", "Denied by Anna: Bash\n\n`ls`"),
+    ] {
+        let mut chat = Chat::new();
+        let (card, _) = chat.asks();
+        assert!(
+            chat.shown[&card].contains("\"Allow always\" adds the rule `Bash(ls)`"),
+            "{}",
+            chat.shown[&card]
+        );
+        chat.says(anna(), "1", number);
+        assert_eq!(chat.shown[&card], expected);
+    }
+}

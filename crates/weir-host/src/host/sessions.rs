@@ -81,7 +81,10 @@ impl Host {
     }
 
     /// A folder that sessions may work in, with links resolved.
-    async fn allowed_folder(&self, cwd: &str) -> Result<PathBuf, HostError> {
+    ///
+    /// # Errors
+    /// Why sessions may not work there.
+    pub async fn allowed_folder(&self, cwd: &str) -> Result<PathBuf, HostError> {
         let wanted = PathBuf::from(cwd);
         self.blocking(move |core| {
             let refused = |reason: &str| HostError::Folder { cwd: wanted.clone(), reason: reason.to_owned() };
