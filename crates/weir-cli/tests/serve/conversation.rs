@@ -23,6 +23,12 @@ fn last_text(served: &Served, session: &str) -> String {
     page["entries"][0]["body"]["text"].as_str().unwrap().to_owned()
 }
 
+/// The name that the sender gave to the first message.
+fn first_client(served: &Served, session: &str) -> Value {
+    let listed = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
+    listed["messages"][0]["client_id"].clone()
+}
+
 #[test]
 fn a_message_is_answered_once_however_often_it_is_sent() {
     let served = Served::start();
@@ -30,6 +36,14 @@ fn a_message_is_answered_once_however_often_it_is_sent() {
     let first = served.send(&session, SAYS_HELLO);
     let again = served.send(&session, SAYS_HELLO);
     assert_eq!((&again["message_id"], &again["duplicate"]), (&first["message_id"], &json!(true)));
+    let path = format!("/v1/sessions/{session}/messages");
+    let reuse = |text: &str| {
+        let body = json!({"client_id": first_client(&served, &session), "text": text});
+        served.client.post(&path, &body)
+    };
+    let other = reuse("something else").expect(409).json();
+    assert_eq!((&other["code"], &other["message_id"]), (&json!("client_id_used"), &first["message_id"]));
+    reuse(SAYS_HELLO).expect(202);
     served.wait_for_status(&session, "idle");
     eventually("the answer", || (last_text(&served, &session) == "Hello there").then_some(()));
     let messages = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
