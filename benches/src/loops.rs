@@ -13,6 +13,7 @@ use weir_loop::state::TaskState;
 use weir_process::{LogOptions, PlainCommand, Secrets};
 use weir_session::SessionOptions;
 
+use crate::allocations::live_bytes;
 use crate::measure::cpu_seconds;
 use crate::report::print_line;
 use crate::workload::Size;
@@ -25,8 +26,8 @@ pub(crate) fn table(size: Size) -> anyhow::Result<()> {
     };
     print_line("\nunattended loop, one session, one gate and one commit for each task")?;
     print_line(
-        "| tasks | own CPU per task | in the first tenth | in the last tenth | wall time per task | peak memory |\n\
-         |---:|---:|---:|---:|---:|---:|",
+        "| tasks | own CPU per task | in the first tenth | in the last tenth | wall time per task | held for each task | peak memory |\n\
+         |---:|---:|---:|---:|---:|---:|---:|",
     )?;
     for count in counts {
         // Each in a process of its own, so that peaks do not add up.
@@ -98,12 +99,12 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
         messenger: None,
     };
     let (cpu, began) = (cpu_seconds(), std::time::Instant::now());
-    let times = Arc::new(Mutex::new(vec![cpu]));
+    let times = Arc::new(Mutex::new(vec![(cpu, live_bytes())]));
     let watcher = {
         let times = Arc::clone(&times);
         Box::new(move |event: &LoopEvent, _: &_| {
             if matches!(event, LoopEvent::TaskDone { .. }) {
-                times.lock().unwrap_or_else(PoisonError::into_inner).push(cpu_seconds());
+                times.lock().unwrap_or_else(PoisonError::into_inner).push((cpu_seconds(), live_bytes()));
             }
         })
     };
@@ -118,11 +119,16 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
     let tenth = (count / 10).max(1);
     // Between two tasks of one run, so that whatever else the machine does matters less.
     let part = |from: usize, to: usize| match (times.get(from), times.get(to)) {
-        (Some(from), Some(to)) => (to - from) * 1000.0 / tenth as f64,
+        (Some((from, _)), Some((to, _))) => (to - from) * 1000.0 / tenth as f64,
+        _ => f64::NAN,
+    };
+    // What each task that is done adds to what is held. The first ones fill caches.
+    let held = match (times.get(tenth), times.get(count)) {
+        (Some((_, from)), Some((_, to))) => (to - from) as f64 / (count - tenth) as f64,
         _ => f64::NAN,
     };
     Ok(format!(
-        "| {count} | {:.1} ms | {:.1} ms | {:.1} ms | {:.0} ms | {:.0} MiB |",
+        "| {count} | {:.1} ms | {:.1} ms | {:.1} ms | {:.0} ms | {held:.0} bytes | {:.0} MiB |",
         per_task((cpu_seconds() - cpu) * 1000.0),
         part(0, tenth),
         part(count - tenth, count),

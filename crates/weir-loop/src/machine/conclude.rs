@@ -18,7 +18,7 @@ impl Machine {
         id: &TaskId,
         number: u32,
         run: &AgentRun,
-        work: Inspection,
+        work: Box<Inspection>,
         gates: Vec<GateResult>,
     ) {
         self.push_attempt(now, id, number, run, None, true);
@@ -93,8 +93,10 @@ impl Machine {
         let Some(record) = self.record_mut(id) else { return };
         record.state = TaskState::Done;
         record.task.done = true;
+        // What is kept of a task that is done is its receipt: a list of thousands is in memory as long as the run.
         record.step = None;
-        record.before.clear();
+        record.base = None;
+        record.before = Vec::new();
         if let Some(receipt) = &mut record.receipt {
             receipt.commit.clone_from(&commit);
         }
@@ -263,7 +265,7 @@ fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[Gate
         attempts: record.counted(),
         models,
         session_id: run.session_id.clone(),
-        log: run.log.clone(),
+        log: record.attempts.last().and_then(|attempt| attempt.log.clone()),
         gates: gates.iter().map(|gate| (gate.name.clone(), gate.took_ms)).collect(),
         diff: (work.files, work.added, work.removed),
     }

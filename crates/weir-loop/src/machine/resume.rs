@@ -42,7 +42,7 @@ impl Machine {
         // One that was cut off is had again, and says the same again.
         let known = last
             .filter(|attempt| attempt.counted)
-            .and_then(|attempt| attempt.session_id.clone().zip(attempt.log.clone()));
+            .and_then(|attempt| attempt.session_id.clone().zip(attempt.log.as_deref().map(Into::into)));
         if let Some((key, log)) = known {
             self.act(Action::LearnAgain { task: id.clone(), key, log });
         }

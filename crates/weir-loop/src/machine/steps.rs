@@ -172,9 +172,9 @@ impl Machine {
             return self.attempt_failed(now, id, number, &run, failure, Some(&work.tree));
         }
         if self.config.gates.is_empty() {
-            return self.attempt_succeeded(now, id, number, &run, work, Vec::new());
+            return self.attempt_succeeded(now, id, number, &run, Box::new(work), Vec::new());
         }
-        self.set_step(id, Step::GatesAfter { number, run, work });
+        self.set_step(id, Step::GatesAfter { number, run, work: Box::new(work) });
         self.act(Action::RunGates(id.clone()));
     }
 
@@ -213,7 +213,7 @@ impl Machine {
             forked: run.forked,
             degraded: run.degraded,
             malformed_lines: run.malformed_lines,
-            log: run.log.clone(),
+            log: run.log.as_deref().map(Into::into),
         };
         if let Some(record) = self.record_mut(id) {
             // Most tasks have one, and a vector would make room for four.

@@ -146,7 +146,7 @@ mod tests {
             forked: false,
             degraded: false,
             malformed_lines: 0,
-            log: Some("/w/.ralph/logs/claude/x-coder-a.ndjson".into()),
+            log: Some(std::path::Path::new("/w/.ralph/logs/claude/x-coder-a.ndjson").into()),
         }
     }
 

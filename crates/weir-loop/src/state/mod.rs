@@ -14,7 +14,8 @@ mod tests;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -385,7 +386,7 @@ pub struct Attempt {
     pub malformed_lines: u64,
     /// Where the raw lines are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub log: Option<PathBuf>,
+    pub log: Option<Arc<Path>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
@@ -418,7 +419,7 @@ pub struct Receipt {
     /// The last session.
     pub session_id: Option<String>,
     /// Its log.
-    pub log: Option<PathBuf>,
+    pub log: Option<Arc<Path>>,
     /// The gates that passed, and how long they took.
     pub gates: Vec<(String, u64)>,
     /// Files, added and removed lines.

@@ -57,19 +57,19 @@ pub enum Step {
         /// What came of the session.
         run: Box<AgentRun>,
         /// What it did to the files.
-        work: Inspection,
+        work: Box<Inspection>,
     },
     /// It is done in a worktree of its own, and waits until those before it are merged.
     Merging {
         /// The commit on its branch.
         commit: String,
         /// What it did to the files.
-        work: Inspection,
+        work: Box<Inspection>,
     },
     /// The commit is being made.
     Committing {
         /// What it did to the files.
-        work: Inspection,
+        work: Box<Inspection>,
         /// The commit on its branch that is merged, for one that was done in a worktree.
         merges: Option<String>,
     },
@@ -80,7 +80,7 @@ pub enum Step {
         /// What the branch was before.
         parent: String,
         /// What it did to the files.
-        work: Inspection,
+        work: Box<Inspection>,
     },
     /// It is given up: its work is being put away.
     Shelving {

@@ -44,7 +44,7 @@ fn change(run: &mut RunState, how: u8, changed: &mut Changed) {
     }
 }
 
-fn files(folder: &std::path::Path) -> Vec<PathBuf> {
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let workers =
         write::below(&folder.join(write::WORKERS)).into_iter().map(|path| path.join(write::JOURNAL));
     std::iter::once(folder.join(write::MAIN_JOURNAL)).chain(workers).filter(|path| path.exists()).collect()
@@ -182,4 +182,11 @@ fn a_journal_that_lacks_a_line_is_damaged_and_kept() {
     assert!(error.contains("line 2 of the journal is missing"), "{error}");
     assert!(folder.path().join("run.json.damaged").is_file());
     assert!(folder.path().join("run.journal.ndjson.damaged").is_file() && !path.exists());
+}
+
+#[test]
+fn a_task_takes_little_room() {
+    // All of them are in memory as long as the run, most of them done or not begun.
+    assert!(size_of::<TaskRecord>() <= 416, "{}", size_of::<TaskRecord>());
+    assert!(size_of::<Attempt>() <= 208, "{}", size_of::<Attempt>());
 }

@@ -140,6 +140,11 @@ impl TaskList {
             return Err(TaskError::Empty);
         }
         order::resolve(&mut tasks)?;
+        for task in &mut tasks {
+            // They stay in memory as long as a run.
+            task.title.shrink_to_fit();
+            task.details.shrink_to_fit();
+        }
         Ok(Self { tasks, source })
     }
 

@@ -158,7 +158,7 @@ async fn what_the_log_says_is_what_the_session_said() {
     let ran = place.run().await;
     for record in &ran.state.tasks {
         let attempt = &record.attempts[0];
-        let told = run_from_log(attempt.log.as_ref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
+        let told = run_from_log(attempt.log.as_deref().unwrap(), &place.workspace(), &[]).unwrap().unwrap();
         assert_eq!(told.end, AgentEnd::Answered);
         assert_eq!(
             (told.cost_usd, told.tokens, told.turns),
