@@ -88,11 +88,22 @@ pub(crate) fn report(done: anyhow::Result<Exit>) -> ExitCode {
         Ok(exit) => exit,
         Err(error) if is_closed_pipe(&error) => Exit::Success,
         Err(error) => {
-            tell(&format!("weir: {error:#}"));
+            tell(&format!("weir: {}", words(&error)));
             if error.is::<UsageError>() { Exit::Usage } else { Exit::ErrorResult }
         }
     };
     ExitCode::from(exit as u8)
+}
+
+/// An error and its causes, each said once: many errors name their cause themselves.
+fn words(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// The reader of our output has seen enough, as `head` does. That is no error.

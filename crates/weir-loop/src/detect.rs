@@ -7,28 +7,29 @@ use crate::config::{Gate, Time};
 /// Proposes gates for a workspace.
 pub fn gates(workspace: &Path) -> Vec<Gate> {
     let has = |name: &str| workspace.join(name).is_file();
-    let mut gates = Vec::new();
+    let mut found: Vec<(&str, Vec<Gate>)> = Vec::new();
     if has("Cargo.toml") {
-        gates.push(gate("test", &["cargo", "test"], &[]));
-        gates.push(gate("lint", &["cargo", "clippy", "--all-targets", "--", "-D", "warnings"], &[]));
+        let lint = &["cargo", "clippy", "--all-targets", "--", "-D", "warnings"];
+        found.push(("rust", vec![gate("test", &["cargo", "test"], &[]), gate("lint", lint, &[])]));
     }
     if has("package.json") {
-        gates.extend(node(workspace));
+        found.push(("node", node(workspace)));
     }
     if has("go.mod") {
-        gates.push(gate("test", &["go", "test", "./..."], &[]));
-        gates.push(gate("lint", &["go", "vet", "./..."], &[]));
+        let lint = gate("lint", &["go", "vet", "./..."], &[]);
+        found.push(("go", vec![gate("test", &["go", "test", "./..."], &[]), lint]));
     }
     if has("pyproject.toml") || has("setup.py") || has("pytest.ini") || has("tox.ini") {
-        gates.push(gate("test", &["python3", "-m", "pytest", "-q"], &[]));
+        found.push(("python", vec![gate("test", &["python3", "-m", "pytest", "-q"], &[])]));
     }
     if has("pom.xml") {
-        gates.push(gate("test", &["mvn", "-q", "test"], &[]));
+        found.push(("maven", vec![gate("test", &["mvn", "-q", "test"], &[])]));
     }
     if has("build.gradle") || has("build.gradle.kts") {
         let program = if has("gradlew") { "./gradlew" } else { "gradle" };
-        gates.push(gate("test", &[program, "test"], &[]));
+        found.push(("gradle", vec![gate("test", &[program, "test"], &[])]));
     }
+    let mut gates = named(found);
     if gates.is_empty() && has("Makefile") {
         let text = std::fs::read_to_string(workspace.join("Makefile")).unwrap_or_default();
         let targets = ["test", "check", "lint"].into_iter().filter(|target| {
@@ -38,6 +39,17 @@ pub fn gates(workspace: &Path) -> Vec<Gate> {
         gates.extend(targets.map(|target| gate(target, &["make", target], &["Makefile"])));
     }
     gates
+}
+
+/// The gates of all languages. Where there are several, their names say which: no two may have the same.
+fn named(found: Vec<(&str, Vec<Gate>)>) -> Vec<Gate> {
+    let are_several = found.iter().filter(|(_, gates)| !gates.is_empty()).count() > 1;
+    let all = found.into_iter().flat_map(|(kind, gates)| gates.into_iter().map(move |gate| (kind, gate)));
+    all.map(|(kind, gate)| match are_several {
+        true => Gate { name: format!("{kind}-{}", gate.name), ..gate },
+        false => gate,
+    })
+    .collect()
 }
 
 fn node(workspace: &Path) -> Vec<Gate> {
@@ -127,6 +139,8 @@ mod tests {
         let gates = gates(folder.path());
         let config = crate::config::parse(&config_text(&gates)).unwrap();
         assert_eq!(config.gates, gates, "what is proposed can be read");
+        let findings = crate::config::check(&config);
+        assert!(findings.iter().all(|finding| finding.level != crate::config::Level::Error), "{findings:?}");
         gates.into_iter().map(|gate| gate.command.join(" ")).collect()
     }
 
@@ -141,6 +155,8 @@ mod tests {
         );
         assert_eq!(names(&[("Makefile", "build:\n\ntest: build\n\tx\n")]), ["make test"]);
         assert_eq!(names(&[("pyproject.toml", "")]), ["python3 -m pytest -q"]);
+        let both = names(&[("Cargo.toml", ""), ("package.json", package)]);
+        assert_eq!((both.len(), both[2].as_str()), (3, "npm run test"));
         assert!(names(&[]).is_empty());
     }
 }

@@ -95,6 +95,13 @@ pub enum LoopEvent {
         /// Where its work is.
         kept: Option<String>,
     },
+    /// A task is left out, because a person wants that.
+    TaskSkipped {
+        /// The task.
+        task: TaskId,
+        /// Where its work is, if there was any.
+        kept: Option<String>,
+    },
     /// A wait begins or goes on.
     Waiting {
         /// Until when, in milliseconds since 1970.

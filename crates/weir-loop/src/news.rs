@@ -26,9 +26,9 @@ impl News {
     /// What is worth telling about an event, and what it is about.
     fn words(event: &LoopEvent) -> Option<(NotifyOn, String)> {
         Some(match event {
-            LoopEvent::Asked { task, id, .. } => (
+            LoopEvent::Asked { task, id, asked } => (
                 NotifyOn::Question,
-                format!("Task {task} asks something; answer with `weir loop answer --question {id} …`"),
+                format!("Task {task} {}; answer with `weir loop answer --question {id} …`", asked.words()),
             ),
             LoopEvent::Waiting { until, reason } => {
                 (NotifyOn::Limit, format!("Waiting until {}: {reason}", crate::time::rfc3339(*until)))

@@ -1,13 +1,14 @@
 //! A run at a glance: the task list, what goes on, the limits as bars. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use weir_loop::report::task_words;
+use weir_loop::report::{blocked, task_words};
 use weir_loop::state::{RunState, Step, TaskRecord, TaskState};
+use weir_loop::tasks::TaskId;
 use weir_loop::time::words;
 
 use super::lines::open_question;
-use crate::screen::{Style, one_line};
+use crate::screen::{Style, clip, one_line};
 
 /// What sessions are doing: for each task a line, and since when.
 pub(super) type Activities = BTreeMap<String, (String, i64)>;
@@ -35,8 +36,15 @@ impl Frame<'_> {
                 one_line(&wait.reason, self.width / 2)
             )));
         }
-        for open in &run.questions {
-            foot.extend(open_question(open, self.style).lines().map(str::to_owned));
+        let mut asked = run
+            .questions
+            .iter()
+            .flat_map(|open| open_question(open, self.style).lines().map(str::to_owned).collect::<Vec<_>>());
+        // The rest of the screen is for the tasks; what does not fit was printed when it was asked.
+        let room = (self.height / 2).max(8).saturating_sub(foot.len());
+        foot.extend(asked.by_ref().take(room));
+        if asked.next().is_some() {
+            foot.push(self.style.faint("  … more is asked: `weir loop answer` shows it"));
         }
         let head = format!(
             "{} {} · {} of {} done · {} failed",
@@ -54,6 +62,11 @@ impl Frame<'_> {
         lines
     }
 
+    /// The same, each in one row of the terminal.
+    pub(super) fn rows(&self) -> Vec<String> {
+        self.lines().iter().map(|line| clip(line, self.width)).collect()
+    }
+
     /// The tasks that fit: those at work, and what is around them.
     fn tasks(&self, room: usize) -> Vec<String> {
         let tasks = &self.run.tasks;
@@ -67,14 +80,16 @@ impl Frame<'_> {
         if from > 0 {
             lines.push(self.style.faint(&format!("  … {from} before")));
         }
-        lines.extend(tasks.iter().skip(from).take(to - from).map(|task| self.task(task)));
+        let blocked: BTreeSet<&TaskId> = blocked(self.run).into_keys().collect();
+        let shown = tasks.iter().skip(from).take(to - from);
+        lines.extend(shown.map(|task| self.task(task, blocked.contains(&task.task.id))));
         if to < tasks.len() {
             lines.push(self.style.faint(&format!("  … {} more", tasks.len() - to)));
         }
         lines
     }
 
-    fn task(&self, record: &TaskRecord) -> String {
+    fn task(&self, record: &TaskRecord, is_blocked: bool) -> String {
         let style = self.style;
         let mark = match record.state {
             TaskState::Done => style.good("✓"),
@@ -95,8 +110,9 @@ impl Frame<'_> {
             TaskState::Failed => {
                 let reason =
                     record.failure.as_ref().map(|failure| failure.reason.as_str()).unwrap_or_default();
-                format!("  {}", one_line(&format!("{}: {reason}", task_words(record)), room))
+                format!("  {}", one_line(&format!("{}: {reason}", task_words(self.run, record)), room))
             }
+            TaskState::Pending if is_blocked => style.faint("  blocked"),
             TaskState::Done | TaskState::Skipped | TaskState::Pending => String::new(),
         };
         format!("  {mark} {title}{}{note}", style.faint(&spent))
@@ -104,6 +120,12 @@ impl Frame<'_> {
 
     fn activity(&self, record: &TaskRecord) -> String {
         let Some(step) = &record.step else { return String::new() };
+        if self.run.end().is_some() {
+            return task_words(self.run, record).to_owned();
+        }
+        if self.run.wait.is_some() && matches!(step, Step::Restoring { .. }) {
+            return "waits".to_owned();
+        }
         let Step::Agent { number, .. } = step else { return step.words().to_owned() };
         match self.activities.get(record.task.id.as_str()) {
             Some((text, since)) => {
@@ -158,6 +180,36 @@ mod tests {
     use super::*;
     use weir_loop::config::Config;
     use weir_loop::tasks::{Source, TaskList};
+
+    #[test]
+    fn no_line_is_longer_than_the_terminal_and_no_frame_is_higher() {
+        let list =
+            "- [ ] Füge 漢字 ein, which takes two columns for each letter, and go on and on with the title\n";
+        let tasks = TaskList::parse(Source::Markdown(list.into())).unwrap().tasks;
+        let mut run = RunState::new("0123456789".into(), 0, tasks, &Config::default());
+        let asked = weir_loop::state::AskedQuestion {
+            question: "Which of these? ".repeat(20),
+            options: vec!["One".into(); 9],
+            several: false,
+        };
+        run.questions = (0..5)
+            .map(|id| weir_loop::state::OpenQuestion {
+                id: id.to_string(),
+                task: run.tasks[0].task.id.clone(),
+                asked: weir_loop::state::Asked::Questions { questions: vec![asked.clone()] },
+                since: 0,
+            })
+            .collect();
+        for (width, height) in [(20, 10), (60, 24), (200, 50)] {
+            let activities = Activities::new();
+            let frame =
+                Frame { run: &run, activities: &activities, now: 1, width, height, style: Style::coloured() };
+            let lines = frame.rows();
+            assert!(lines.len() < height.max(20), "{width}x{height}: {}", lines.len());
+            let wide = |line: &&String| crate::screen::columns(line) > width;
+            assert_eq!(lines.iter().find(wide), None, "{width}x{height}");
+        }
+    }
 
     #[test]
     fn a_long_list_is_shown_around_what_is_at_work() {

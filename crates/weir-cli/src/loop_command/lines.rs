@@ -2,10 +2,15 @@
 
 use weir_loop::event::LoopEvent;
 use weir_loop::report::end_words;
-use weir_loop::state::{Asked, OpenQuestion};
+use weir_loop::state::{Asked, AskedQuestion, OpenQuestion};
 use weir_loop::time::{rfc3339, words};
 
 use crate::screen::{Style, dollars, one_line};
+
+/// Words of several lines as one: what a CLI printed often begins with a heading.
+fn flat(text: &str, longest: usize) -> String {
+    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "), longest)
+}
 
 /// The line for an event, if it is worth one.
 pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
@@ -48,8 +53,7 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             format!("  {task}: attempt {number}{again}, session {session_id}")
         }
         LoopEvent::AttemptEnded { task, number, outcome, reason, cost_usd, counted, denials } => {
-            let reason =
-                reason.as_ref().map(|reason| format!(": {}", one_line(reason, 400))).unwrap_or_default();
+            let reason = reason.as_ref().map(|reason| format!(": {}", flat(reason, 400))).unwrap_or_default();
             let note = if *counted { "" } else { " (not counted)" };
             let mut text =
                 format!("  {task}: attempt {number} {outcome}{reason}, {}{note}", dollars(*cost_usd));
@@ -69,16 +73,20 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
         }
         LoopEvent::TaskFailed { task, outcome, reason, kept } => {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
-            format!("{} {task}: {outcome}: {}{kept}", style.bad("✗"), one_line(reason, 400))
+            format!("{} {task}: {outcome}: {}{kept}", style.bad("✗"), flat(reason, 400))
+        }
+        LoopEvent::TaskSkipped { task, kept } => {
+            let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
+            format!("{} {task}: left out{kept}", style.faint("-"))
         }
         LoopEvent::Waiting { until, reason } => {
             format!("{} waiting until {}: {reason}", style.careful("…"), rfc3339(*until))
         }
         LoopEvent::WaitEnded => "the wait is over".to_owned(),
-        LoopEvent::Asked { id, task, asked } => question(id, task.as_str(), asked, style),
+        LoopEvent::Asked { id, task, asked } => ask(id, task.as_str(), asked, style),
         LoopEvent::AskEnded { id, by: Some(by) } => format!("question {id} was answered by {by}"),
         LoopEvent::AskEnded { id, by: None } => format!("question {id} is no longer asked"),
-        LoopEvent::Warning { text } => format!("{} {}", style.careful("!"), one_line(text, 500)),
+        LoopEvent::Warning { text } => format!("{} {}", style.careful("!"), flat(text, 500)),
         LoopEvent::RunEnded { end, budget, done, failed, pending } => format!(
             "{}\n{done} done, {failed} failed, {pending} open; ${:.4}{}, {} iterations, {} at work",
             end_words(end),
@@ -95,21 +103,21 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
     })
 }
 
-/// A question and how it is answered.
-pub(super) fn question(id: &str, task: &str, asked: &Asked, style: Style) -> String {
+/// A question and its choices.
+pub(super) fn question(task: &str, asked: &AskedQuestion, style: Style) -> String {
+    let mut text = format!("{} {task} asks: {}\n", style.careful("?"), flat(&asked.question, 400));
+    for (place, option) in asked.options.iter().enumerate() {
+        text.push_str(&format!("    {}. {}\n", place + 1, one_line(option, 200)));
+    }
+    text
+}
+
+/// What is asked, and how it is answered.
+fn ask(id: &str, task: &str, asked: &Asked, style: Style) -> String {
     let mut text = String::new();
     match asked {
         Asked::Questions { questions } => {
-            for question in questions {
-                text.push_str(&format!(
-                    "{} {task} asks: {}\n",
-                    style.careful("?"),
-                    one_line(&question.question, 400)
-                ));
-                for (place, option) in question.options.iter().enumerate() {
-                    text.push_str(&format!("    {}. {}\n", place + 1, one_line(option, 200)));
-                }
-            }
+            text.extend(questions.iter().map(|asked| question(task, asked, style)));
             text.push_str(&format!("  answer with: weir loop answer --question {id} 1"));
         }
         Asked::Permission { what, rule } => {
@@ -123,5 +131,5 @@ pub(super) fn question(id: &str, task: &str, asked: &Asked, style: Style) -> Str
 
 /// The same for one that is written down.
 pub(super) fn open_question(open: &OpenQuestion, style: Style) -> String {
-    question(&open.id, open.task.as_str(), &open.asked, style)
+    ask(&open.id, open.task.as_str(), &open.asked, style)
 }

@@ -1,28 +1,36 @@
 //! `weir loop plan`: from a document to a task list.
 
-use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::{mpsc, watch};
-use weir_loop::agent::{Agent as _, AgentEnd, AgentRequest, AgentRun, Desk, Hurry, Surroundings};
+use weir_loop::agent::{
+    Agent as _, AgentEnd, AgentRequest, AgentRun, Desk, FromDesk, Hurry, OpenAsk, Reply, Surroundings,
+    match_answers,
+};
 use weir_loop::config::{PermissionPolicy, QuestionPolicy};
 use weir_loop::judge::judge_run;
 use weir_loop::shell::{Folders, PLAN_PROMPT, PlanAnswer, read_plan};
-use weir_loop::state::{SessionFile, write_atomically};
+use weir_loop::state::{Asked, SessionFile, write_atomically};
 use weir_loop::time::{rfc3339, unix_ms};
 
 use super::Place;
+use super::lines::question;
 use super::process::Process;
+use crate::ask::Terminal;
 use crate::exit::{Exit, UsageError, tell};
 use crate::opts::LoopPlanOpts;
-use crate::screen::{clean, dollars};
+use crate::screen::{Style, clean, dollars};
 use crate::signals::Signals;
 
 /// How often the planner may ask back before somebody should write a better document.
 const MOST_ROUNDS: usize = 10;
+
+/// How long somebody at the terminal may take to answer.
+const PATIENCE: Duration = Duration::from_secs(12 * 3600);
 
 pub(super) fn run(opts: LoopPlanOpts) -> anyhow::Result<Exit> {
     let place = Place::open(&opts.place)?;
@@ -54,6 +62,7 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
     let config = &place.file.config;
     let list = place.folders.workspace.join(&config.tasks);
     let mut signals = Signals::new();
+    let mut terminal = Terminal::open().filter(|_| std::io::stdin().is_terminal());
     for _ in 0..MOST_ROUNDS {
         let request = AgentRequest {
             task: "plan".to_owned(),
@@ -69,23 +78,27 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
             skip_permissions: false,
             protected: Vec::new(),
         };
-        let (hurry, around) = surroundings();
+        let (hurry, mut asks, around) = surroundings(terminal.is_some());
         let answer = agent.run(request, around);
         let run = tokio::select! {
             run = answer => run,
+            () = answer_asks(&mut asks, terminal.as_mut()) => return Ok(Exit::ErrorResult),
             _ = signals.next() => {
                 let _ = hurry.send(Hurry::Now);
                 return Ok(Exit::Interrupted);
             }
         };
-        if let Some(exit) = failed(&run) {
-            return Ok(exit);
-        }
         if let Some(id) = run.session_id.clone().filter(|id| *id != session) {
             tell(&format!("weir: the planner's conversation went on as another session: {id}"));
             session = id;
         }
-        remember(&place.folders, &known, &session)?;
+        if !matches!(run.end, AgentEnd::NotStarted { .. }) {
+            // Also one that failed can be gone on with.
+            remember(&place.folders, &known, &session)?;
+        }
+        if let Some(exit) = failed(&run) {
+            return Ok(exit);
+        }
         match read_plan(&run.text) {
             PlanAnswer::List { text, tasks } => {
                 std::fs::write(&list, &text)
@@ -101,7 +114,14 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
             }
             PlanAnswer::Questions(text) => {
                 writeln!(std::io::stdout().lock(), "{}\n", clean(&text))?;
-                let Some(reply) = reply()? else {
+                let reply = match &mut terminal {
+                    Some(terminal) => tokio::select! {
+                        reply = terminal.ask("> ") => reply.filter(|reply| !reply.is_empty()),
+                        _ = signals.next() => return Ok(Exit::Interrupted),
+                    },
+                    None => None,
+                };
+                let Some(reply) = reply else {
                     tell("weir: the planner asks something; answer with `weir loop plan --continue \"…\"`");
                     return Ok(Exit::ErrorResult);
                 };
@@ -113,20 +133,53 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
     Ok(Exit::ErrorResult)
 }
 
-/// Nobody is waited for: a question ends the turn and is shown.
-fn surroundings() -> (watch::Sender<Hurry>, Surroundings) {
+/// A question is asked at the terminal. Where there is none nobody is waited for: it ends the turn and is shown.
+fn surroundings(
+    is_terminal: bool,
+) -> (watch::Sender<Hurry>, mpsc::UnboundedReceiver<FromDesk>, Surroundings) {
     let (hurry, receiver) = watch::channel(Hurry::None);
-    let (asks, _) = mpsc::unbounded_channel();
+    let (asks, asked) = mpsc::unbounded_channel();
+    let policy = if is_terminal { QuestionPolicy::Wait } else { QuestionPolicy::Skip };
     let desk = Desk {
         task: "plan".to_owned(),
         asks,
-        questions: (QuestionPolicy::Skip, Duration::from_secs(1)),
+        questions: (policy, PATIENCE),
         permissions: PermissionPolicy::Deny,
         known: std::collections::BTreeMap::new(),
         waiting: Arc::default(),
         names: Arc::default(),
     };
-    (hurry, Surroundings { desk, hurry: receiver, activity: Arc::new(|_| {}) })
+    (hurry, asked, Surroundings { desk, hurry: receiver, activity: Arc::new(|_| {}) })
+}
+
+/// Asks at the terminal what the planner wants to know, for ever.
+async fn answer_asks(asks: &mut mpsc::UnboundedReceiver<FromDesk>, mut terminal: Option<&mut Terminal>) {
+    while let Some(heard) = asks.recv().await {
+        if let (FromDesk::Asked(ask), Some(terminal)) = (heard, terminal.as_deref_mut()) {
+            answer_one(ask, terminal).await;
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Asks until the answer is one. An empty line is none, and ends the turn.
+async fn answer_one(ask: OpenAsk, terminal: &mut Terminal) {
+    let Asked::Questions { questions } = &ask.asked else { return };
+    let mut answers = Vec::new();
+    for asked in questions {
+        terminal.say(&question("planner", asked, Style::for_terminal())).await;
+        loop {
+            let Some(words) = terminal.ask("> ").await.filter(|words| !words.is_empty()) else {
+                ask.answer(Reply::Deny("Nobody wants to answer. Stop here.".to_owned()));
+                return;
+            };
+            match match_answers(std::slice::from_ref(asked), &[words]) {
+                Ok(answer) => break answers.extend(answer),
+                Err(error) => terminal.say(&format!("{error}\n")).await,
+            }
+        }
+    }
+    ask.answer(Reply::Answers(answers));
 }
 
 /// The exit code of a session that came to no answer. Questions are an answer here.
@@ -164,18 +217,6 @@ fn read_document(path: &Path) -> anyhow::Result<String> {
         return Err(UsageError("the document is empty".to_owned()).into());
     }
     Ok(text)
-}
-
-/// The person's answer, if there is one at a terminal.
-fn reply() -> anyhow::Result<Option<String>> {
-    if !std::io::stdin().is_terminal() {
-        return Ok(None);
-    }
-    write!(std::io::stdout().lock(), "> ")?;
-    std::io::stdout().lock().flush()?;
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty()))
 }
 
 fn sessions(folders: &Folders) -> SessionFile {

@@ -55,7 +55,7 @@ pub(super) fn run(place: &Place, name: Option<&str>, as_json: bool) -> anyhow::R
             writeln!(out)?;
         }
         if !as_json {
-            writeln!(out, "{} {}: {}\n", style.bold("=="), record.task.id, task_words(record))?;
+            writeln!(out, "{} {}: {}\n", style.bold("=="), record.task.id, task_words(&run, record))?;
         }
     }
     if !as_json {

@@ -12,7 +12,7 @@ use weir_process::Secrets;
 
 use super::frame::{Activities, Frame};
 use super::lines::line;
-use crate::screen::Style;
+use crate::screen::{Style, columns};
 
 /// How often a terminal is painted again although nothing happened: times go on.
 const REPAINT: Duration = Duration::from_millis(500);
@@ -49,8 +49,8 @@ struct Inner {
     secrets: Secrets,
     run: Option<RunState>,
     activities: Activities,
-    /// Lines of the frame that is on the terminal.
-    painted: usize,
+    /// The frame that is on the terminal: how many columns each of its lines takes.
+    painted: Vec<usize>,
     activity_file: PathBuf,
     written_down: Option<Instant>,
     /// Whether the reader of the output is gone.
@@ -65,7 +65,7 @@ impl Screen {
             secrets,
             run: None,
             activities: Activities::new(),
-            painted: 0,
+            painted: Vec::new(),
             activity_file,
             written_down: None,
             closed: false,
@@ -105,7 +105,7 @@ impl Screen {
         let mut inner = self.lock();
         inner.activities.clear();
         inner.paint();
-        inner.painted = 0;
+        inner.painted.clear();
         inner.run = None;
         let _ = std::fs::remove_file(&inner.activity_file);
     }
@@ -153,10 +153,7 @@ impl Inner {
 
     /// Takes the frame away.
     fn clear(&mut self) -> String {
-        match std::mem::take(&mut self.painted) {
-            0 => String::new(),
-            lines => format!("\x1b[{lines}A\r\x1b[J"),
-        }
+        take_away(&std::mem::take(&mut self.painted), size().0)
     }
 
     fn paint(&mut self) {
@@ -164,13 +161,13 @@ impl Inner {
         let (width, height) = size();
         let frame =
             Frame { run, activities: &self.activities, now: unix_ms(), width, height, style: self.style };
-        let lines = frame.lines();
-        let count = lines.len();
+        let lines = frame.rows();
+        let columns = lines.iter().map(|line| columns(line)).collect();
         // In one write, so that it does not flicker.
         let text: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
         let clear = self.clear();
         self.write(&format!("{clear}{text}"));
-        self.painted = count;
+        self.painted = columns;
     }
 
     fn write(&mut self, text: &str) {
@@ -196,6 +193,12 @@ impl Inner {
     }
 }
 
+/// What takes away lines of so many columns. A terminal that was made narrower shows each in several rows.
+pub(super) fn take_away(lines: &[usize], width: usize) -> String {
+    let rows: usize = lines.iter().map(|columns| columns.div_ceil(width.max(1)).max(1)).sum();
+    if rows == 0 { String::new() } else { format!("\x1b[{rows}A\r\x1b[J") }
+}
+
 /// Columns and rows of the terminal.
 pub(super) fn size() -> (usize, usize) {
     #[cfg(unix)]
@@ -205,4 +208,17 @@ pub(super) fn size() -> (usize, usize) {
         return (usize::from(size.ws_col), usize::from(size.ws_row));
     }
     (80, 24)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_a_narrower_terminal_has_broken_are_taken_away_whole() {
+        assert_eq!(take_away(&[], 80), "");
+        assert_eq!(take_away(&[80, 0, 10], 80), "\x1b[3A\r\x1b[J");
+        assert_eq!(take_away(&[80, 0, 10], 60), "\x1b[4A\r\x1b[J");
+        assert_eq!(take_away(&[5], 0), "\x1b[5A\r\x1b[J");
+    }
 }

@@ -11,9 +11,9 @@ use weir_process::Lock;
 
 use super::Place;
 use super::frame::{Activities, Frame};
-use super::screen::size;
+use super::screen::{size, take_away};
 use crate::exit::{Exit, UsageError};
-use crate::screen::Style;
+use crate::screen::{Style, clip, columns};
 
 /// How often a watched run is looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -46,9 +46,10 @@ fn lines(folders: &Folders, run: &RunState, height: usize) -> Vec<String> {
     let mut lines = frame.lines();
     lines.push(match (&owner, run.end()) {
         (Some(owner), None) => format!("It runs, pid {}.", owner.process.pid),
-        (None, None) => "It was killed; `weir loop run` goes on with it.".to_owned(),
+        (None, None) => "It does not run; `weir loop run` goes on with it.".to_owned(),
         (_, Some(_)) => ending(run),
     });
+
     lines
 }
 
@@ -60,19 +61,21 @@ fn print(folders: &Folders, run: &RunState) -> anyhow::Result<()> {
 /// Shows the run until it ends.
 async fn follow(folders: &Folders) -> anyhow::Result<Exit> {
     let is_terminal = std::io::stdout().is_terminal();
-    let mut painted = 0;
+    let mut painted = Vec::new();
     let mut before = String::new();
     let mut ticks = tokio::time::interval(LOOK);
     loop {
         ticks.tick().await;
         let Some(run) = load(&folders.run_file())? else { return Ok(Exit::Success) };
-        let (_, height) = size();
+        let (width, height) = size();
         let lines = lines(folders, &run, height.saturating_sub(1));
+        let lines: Vec<String> =
+            if is_terminal { lines.iter().map(|line| clip(line, width)).collect() } else { lines };
         let text = lines.join("\n");
         let mut out = std::io::stdout().lock();
         if is_terminal {
-            let clear = if painted > 0 { format!("\x1b[{painted}A\r\x1b[J") } else { String::new() };
-            painted = lines.len();
+            let clear = take_away(&painted, width);
+            painted = lines.iter().map(|line| columns(line)).collect();
             out.write_all(format!("{clear}{text}\n").as_bytes())?;
         } else if text != before {
             out.write_all(format!("{text}\n\n").as_bytes())?;

@@ -1,6 +1,7 @@
 //! What people see: colours, lines, tables, Markdown, and the standard output itself.
 
 mod clean;
+mod clip;
 mod diff;
 pub(crate) mod markdown;
 mod notices;
@@ -15,6 +16,7 @@ mod words;
 mod wrap;
 
 pub(crate) use clean::{clean, one_line};
+pub(crate) use clip::{clip, columns};
 pub(crate) use diff::coloured;
 pub(crate) use output::Output;
 pub(crate) use progress::{LineSink, ProgressLines, headline};

@@ -17,7 +17,7 @@ use crate::core::{Core, Lease};
 use crate::error::HostError;
 use crate::heard::Heard;
 use crate::info::{SessionInfo, SessionStatus, kept};
-use crate::item::{Item, search_text};
+use crate::item::{Item, message_labels, search_text};
 use crate::labels::Labeller;
 use crate::load::walk;
 use crate::pages::{Created, ListSessions, SessionPage};
@@ -331,7 +331,10 @@ fn copy(
                 copy.search_text = search_text(&line);
                 copy.labels = labeller.labels(&line);
             }
-            Some(Item::Message(message)) => copy.search_text = Some(message.text.clone()),
+            Some(Item::Message(message)) => {
+                copy.search_text = Some(message.text.clone());
+                copy.labels = message_labels(&message);
+            }
             _ => {}
         }
         events.push(copy);

@@ -13,6 +13,14 @@ pub enum AnswerError {
         /// How many answers were given.
         given: usize,
     },
+    /// A number beyond the choices.
+    #[error("there is no choice {given}; there are {choices}, and words of your own are an answer, too")]
+    NoChoice {
+        /// The number.
+        given: usize,
+        /// How many choices there are.
+        choices: usize,
+    },
     /// An empty one.
     #[error("an answer is empty; a question is never answered empty")]
     Empty,
@@ -48,21 +56,28 @@ fn answer(question: &AskedQuestion, words: &str) -> Result<String, AnswerError> 
         return Err(AnswerError::Empty);
     }
     if question.several {
-        let parts: Vec<String> = words.split(',').map(|part| choice(question, part.trim())).collect();
-        return Ok(parts.join(", "));
+        let parts: Result<Vec<String>, _> =
+            words.split(',').map(|part| choice(question, part.trim())).collect();
+        return Ok(parts?.join(", "));
     }
-    Ok(choice(question, words))
+    choice(question, words)
 }
 
-fn choice(question: &AskedQuestion, words: &str) -> String {
-    let by_number =
-        words.parse::<usize>().ok().and_then(|number| question.options.get(number.checked_sub(1)?));
-    let same = |label: &&String| label.eq_ignore_ascii_case(words);
+fn choice(question: &AskedQuestion, words: &str) -> Result<String, AnswerError> {
+    let options = &question.options;
+    // A label that is a number is meant before the place of another one.
+    if let Some(label) = options.iter().find(|label| label.eq_ignore_ascii_case(words)) {
+        return Ok(label.clone());
+    }
+    let are_numbers = options.iter().any(|label| label.parse::<f64>().is_ok());
+    if let Some(number) = words.parse::<usize>().ok().filter(|_| !options.is_empty() && !are_numbers) {
+        let label = number.checked_sub(1).and_then(|place| options.get(place));
+        return label.cloned().ok_or(AnswerError::NoChoice { given: number, choices: options.len() });
+    }
     let lower = words.to_lowercase();
-    let mut beginning = question.options.iter().filter(|label| label.to_lowercase().starts_with(&lower));
+    let mut beginning = options.iter().filter(|label| label.to_lowercase().starts_with(&lower));
     let by_beginning = beginning.next().filter(|_| beginning.next().is_none());
-    let found = by_number.or_else(|| question.options.iter().find(same)).or(by_beginning);
-    found.cloned().unwrap_or_else(|| words.to_owned())
+    Ok(by_beginning.cloned().unwrap_or_else(|| words.to_owned()))
 }
 
 #[cfg(test)]
@@ -90,7 +105,10 @@ mod tests {
         assert_eq!(of(&["p"], false).unwrap(), "p");
         assert_eq!(of(&["something", "else"], false).unwrap(), "something else");
         assert_eq!(of(&["1,post"], true).unwrap(), "SQLite, Postgres");
-        assert_eq!(of(&["9"], false).unwrap(), "9");
+        assert_eq!(of(&["9"], false), Err(AnswerError::NoChoice { given: 9, choices: 3 }));
+        let numbers = [question(&["3", "5"], false)];
+        let of_numbers = |word: &str| match_answers(&numbers, &[word.to_owned()]).unwrap()[0].1.clone();
+        assert_eq!((of_numbers("3"), of_numbers("9")), ("3".into(), "9".into()), "its own words");
         assert_eq!(of(&[" "], false), Err(AnswerError::Empty));
         assert!(matches!(of(&[], false), Err(AnswerError::Count { .. })));
     }

@@ -100,6 +100,8 @@ pub enum Action {
     },
     /// Come back at this time, in milliseconds since 1970.
     WakeAt(i64),
+    /// End the turn of a task's session.
+    StopAgent(TaskId),
     /// End the turns of all sessions.
     StopAgents,
     /// The run is over.

@@ -24,7 +24,7 @@ impl Machine {
         self.push_attempt(now, id, number, run, None, true);
         self.learn(id, run);
         let Some(record) = self.record_mut(id) else { return };
-        record.receipt = Some(receipt(record, run, &work, &gates));
+        record.receipt = Some(Box::new(receipt(record, run, &work, &gates)));
         record.step = Some(Step::Committing { work, merges: None });
         let on_branch = self.state.parallel > 1;
         if !on_branch {
@@ -116,6 +116,9 @@ impl Machine {
     ) {
         self.push_attempt(now, id, number, run, Some(failure.clone()), true);
         self.learn(id, run);
+        if self.is_unwanted(id) {
+            return self.leave_out(id);
+        }
         let limits = self.state.task_limits.clone();
         let Some(record) = self.record(id) else { return };
         let same = record.attempts.iter().filter(|attempt| attempt.counted);
@@ -144,7 +147,7 @@ impl Machine {
         self.shelve(id, failure);
     }
 
-    fn shelve(&mut self, id: &TaskId, failure: Failure) {
+    pub(super) fn shelve(&mut self, id: &TaskId, failure: Failure) {
         let failure = Box::new(failure);
         self.set_step(id, Step::Shelving { failure: failure.clone() });
         self.act(Action::Shelve { task: id.clone(), failure });
@@ -165,11 +168,16 @@ impl Machine {
             return;
         };
         let Some(record) = self.record_mut(id) else { return };
-        record.state = TaskState::Failed;
         record.step = None;
         record.receipt = None;
         record.kept.clone_from(&kept);
-        record.failure = Some((*failure).clone());
+        if std::mem::take(&mut record.is_unwanted) {
+            record.state = TaskState::Skipped;
+            self.tell(LoopEvent::TaskSkipped { task: id.clone(), kept });
+            return self.task_ended(now);
+        }
+        record.state = TaskState::Failed;
+        record.failure = Some(failure.clone());
         let event = LoopEvent::TaskFailed {
             task: id.clone(),
             outcome: failure.outcome,

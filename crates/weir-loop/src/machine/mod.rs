@@ -9,6 +9,7 @@ mod conclude;
 mod event;
 mod resume;
 mod schedule;
+mod skip;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,9 @@ impl Machine {
     /// Does the step of a task again. Each is recognised as done, or done from the same beginning.
     pub(super) fn resume(&mut self, id: &TaskId) {
         self.learn_again(id);
+        if self.is_unwanted(id) && self.can_be_left_out_at_once(id) {
+            return self.leave_out(id);
+        }
         let Some(record) = self.record(id) else { return };
         let task = id.clone();
         let base = record.base.clone().unwrap_or_default();
@@ -119,6 +122,9 @@ impl Machine {
         else {
             return;
         };
+        if self.is_unwanted(id) {
+            return self.leave_out(id);
+        }
         self.begin_session(id, number, tree, retried, true);
     }
 

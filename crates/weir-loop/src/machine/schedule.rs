@@ -19,6 +19,10 @@ impl Machine {
         let end = self.state.end().filter(|end| self.state.is_unreported && end.outlives_a_kill());
         self.stopping = self.state.halting.clone().or_else(|| end.cloned());
         self.state.halting = self.stopping.clone();
+        if self.state.end().is_some() {
+            // Somebody has looked at it, and wants it to go on.
+            self.state.waited_ms = 0;
+        }
         self.state.status = RunStatus::Running;
         self.state.is_unreported = false;
         self.state.questions.clear();
@@ -208,11 +212,16 @@ impl Machine {
     pub(super) fn wait(&mut self, now: i64, until: i64, reason: String) {
         let policy = &self.config.rate_limit;
         let until = until.max(now).saturating_add(millis(policy.margin.as_millis()));
-        if until - now > millis(policy.longest_wait.as_millis()) {
+        // One that is announced already is not made shorter, and not counted again.
+        let announced = self.state.wait.as_ref().map_or(now, |wait| wait.until.max(now));
+        let until = until.max(announced);
+        // Waits without anything done in between are one wait: a limit that is never lifted ends the run at last.
+        let more = u64::try_from(until - announced).unwrap_or(0);
+        let in_a_row = self.state.waited_ms.saturating_add(more);
+        if in_a_row > policy.longest_wait.as_millis() {
             return self.stop(RunEnd::WaitTooLong { until });
         }
-        // One that is announced already is not made shorter.
-        let until = self.state.wait.as_ref().map_or(until, |wait| wait.until.max(until));
+        self.state.waited_ms = in_a_row;
         self.state.wait = Some(Wait { until, since: now, reason: reason.clone() });
         self.tell(LoopEvent::Waiting { until, reason });
         self.act(Action::WakeAt(until));
@@ -237,7 +246,7 @@ impl Machine {
     }
 
     /// Whether nothing is done about an active task until a wait is over, or the program is started again.
-    fn is_parked(&self, record: &TaskRecord) -> bool {
+    pub(super) fn is_parked(&self, record: &TaskRecord) -> bool {
         match record.step {
             Some(Step::Restoring { .. }) => self.state.wait.is_some() || self.stopping.is_some(),
             // Somebody who wants it to end does not wait for gates; they run again with the next start.
@@ -246,25 +255,6 @@ impl Machine {
             ) => self.stopping == Some(RunEnd::Interrupted),
             _ => false,
         }
-    }
-
-    pub(super) fn skip(&mut self, now: i64, id: &TaskId) {
-        let Some(record) = self.record_mut(id) else { return };
-        if matches!(record.state, TaskState::Pending | TaskState::Failed) {
-            record.state = TaskState::Skipped;
-        }
-        self.schedule(now);
-    }
-
-    pub(super) fn retry(&mut self, now: i64, id: &TaskId) {
-        let Some(record) = self.record_mut(id) else { return };
-        if matches!(record.state, TaskState::Failed | TaskState::Skipped) {
-            record.state = TaskState::Pending;
-            record.failure = None;
-            record.step = None;
-            record.active_ms = 0;
-        }
-        self.schedule(now);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The steps of one task, in order.
 
+use super::skip::left_out;
 use super::{Action, AgentOrder, Machine};
 use crate::agent::{AgentEnd, AgentRun};
 use crate::event::LoopEvent;
@@ -21,6 +22,9 @@ impl Machine {
         let no_gates = self.config.gates.is_empty();
         let Some(record) = self.record_mut(id) else { return };
         record.base = Some(head);
+        if record.is_unwanted {
+            return self.leave_out(id);
+        }
         match known {
             Some(gates) => {
                 record.before = gates;
@@ -50,7 +54,7 @@ impl Machine {
         record.step = Some(Step::Agent { number, session_id: session_id.clone(), tree, retried });
         // The last one that counts says what was wrong; one that was cut off says nothing.
         let last = record.attempts.iter().rev().find(|attempt| attempt.counted);
-        let failure = last.filter(|_| number > 1).and_then(|attempt| attempt.failure.clone());
+        let failure = last.filter(|_| number > 1).and_then(|attempt| attempt.failure.as_deref().cloned());
         let broken = record.before.iter().filter(|gate| !gate.passed).map(|gate| gate.name.clone()).collect();
         let left = (task.cost_usd - record.cost_usd()).min(run.cost_usd - budget.cost_usd);
         let left_of_run = run.wall_time.as_millis().saturating_sub(budget.active_ms);
@@ -75,12 +79,16 @@ impl Machine {
         let when = if is_before { "before" } else { "after" };
         self.tell(LoopEvent::Gates { task: id.clone(), when, results: results.clone() });
         match step {
+            Step::GatesBefore { .. } if self.is_unwanted(id) => self.leave_out(id),
             Step::GatesBefore { tree } => {
                 let Some(record) = self.record_mut(id) else { return };
                 record.before.clone_from(&results);
                 let commit = record.base.clone().unwrap_or_default();
                 self.state.baseline = Some(Baseline { commit, gates: results });
                 self.begin_session(id, 1, tree, false, false);
+            }
+            Step::GatesAfter { number, run, .. } if self.is_unwanted(id) => {
+                self.attempt_failed(now, id, number, &run, left_out(), None);
             }
             Step::GatesAfter { number, run, work } => {
                 let before = self.record(id).map(|record| record.before.clone()).unwrap_or_default();
@@ -103,8 +111,21 @@ impl Machine {
             self.state.plan.clone_from(&run.rate_limit);
         }
         self.state.questions.retain(|question| question.task != *id);
-        match judge_run(&run) {
-            Some(failure) if matches!(failure.outcome, Outcome::Interrupted | Outcome::RateLimited) => {
+        let judged = judge_run(&run);
+        let is_cut_off =
+            |failure: &Failure| matches!(failure.outcome, Outcome::Interrupted | Outcome::RateLimited);
+        if run.tools > 0 || !judged.as_ref().is_some_and(is_cut_off) {
+            // It got through, so what was waited for is over.
+            self.state.waited_ms = 0;
+        }
+        if self.is_unwanted(id) {
+            // Whatever came of it is kept, and counts only if it came to an end by itself.
+            let counted = !judged.as_ref().is_some_and(is_cut_off);
+            self.push_attempt(now, id, number, &run, Some(judged.unwrap_or_else(left_out)), counted);
+            return self.leave_out(id);
+        }
+        match judged {
+            Some(failure) if is_cut_off(&failure) => {
                 self.cut_off(now, id, &run, failure);
             }
             Some(failure) => {
@@ -146,7 +167,8 @@ impl Machine {
         else {
             return;
         };
-        if let Some(failure) = judge_work(&run, &work) {
+        let unwanted = self.is_unwanted(id).then(left_out);
+        if let Some(failure) = unwanted.or_else(|| judge_work(&run, &work)) {
             return self.attempt_failed(now, id, number, &run, failure, Some(&work.tree));
         }
         if self.config.gates.is_empty() {
@@ -180,7 +202,7 @@ impl Machine {
             number,
             counted,
             outcome,
-            failure,
+            failure: failure.map(Box::new),
             ended_at: now,
             duration_ms: run.duration_ms,
             cost_usd: run.cost_usd,

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::iter::once_with as once;
 
 use super::chart::chart;
-use super::{dollars, ending, part, task_words};
+use super::{blocked, dollars, ending, part, reason_besides, state_words, task_words, times};
 use crate::outcome::Outcome;
 use crate::state::{RunState, TaskRecord, TaskState};
-use crate::time::{rfc3339, words};
+use crate::time::words;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --good: #2a7d4f; --bad: #b3402e; --open: #6b7280; --soft: #8881; }
@@ -39,8 +39,12 @@ pub fn html(run: &RunState) -> String {
 
 /// The same in parts, of which each has to do with one task or with none, so that it need not be in memory as a whole.
 pub fn html_parts(run: &RunState) -> impl Iterator<Item = String> {
-    let rows = run.tasks.iter().map(|record| part(|out| row(record, out)));
-    let details = run.tasks.iter().map(|record| part(|out| details(record, out)));
+    let blocked = blocked(run);
+    let rows = run.tasks.iter().map(move |record| {
+        let state = state_words(run, record, &blocked);
+        part(|out| row(record, &state, out))
+    });
+    let details = run.tasks.iter().map(|record| part(|out| details(run, record, out)));
     let end = "<p class=\"sub\">Costs are the CLI's estimates.</p></body></html>\n";
     once(|| part(|out| begin(run, out)))
         .chain(rows)
@@ -61,9 +65,9 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     writeln!(out, "<h1>{} of {} tasks done</h1>", run.count(TaskState::Done), run.tasks.len())?;
     writeln!(
         out,
-        "<p class=\"sub\">Run <code>{}</code>, started {}. {}</p>",
+        "<p class=\"sub\">Run <code>{}</code>, {}. {}</p>",
         escape(&run.run_id),
-        rfc3339(run.started_at),
+        times(run),
         escape(&ending(run))
     )?;
     totals(run, out)?;
@@ -126,7 +130,7 @@ fn class(record: &TaskRecord) -> &'static str {
     }
 }
 
-fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
     let receipt = record.receipt.as_ref();
     let change = receipt.map(|receipt| {
         let (files, added, removed) = receipt.diff;
@@ -140,14 +144,14 @@ fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
          <td class=\"number\">{time}</td><td class=\"tight\">{}</td><td class=\"tight\"><code>{}</code></td></tr>",
         escape(&record.task.title),
         class(record),
-        task_words(record),
+        escape(state),
         dollars(record),
         change.unwrap_or_default(),
         escape(receipt.and_then(|receipt| receipt.commit.get(..10)).unwrap_or_default()),
     )
 }
 
-fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     if record.attempts.is_empty() || (record.state == TaskState::Done && record.attempts.len() == 1) {
         return Ok(());
     }
@@ -156,7 +160,7 @@ fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
         "<h2>{} <span class=\"state {}\">{}</span></h2><ol>",
         escape(&record.task.title),
         class(record),
-        task_words(record)
+        task_words(run, record)
     )?;
     for attempt in &record.attempts {
         let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
@@ -173,6 +177,9 @@ fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
         writeln!(out, "<li>{}, {cost}, {}{reason}{log}</li>", attempt.outcome, words(attempt.duration_ms))?;
     }
     writeln!(out, "</ol>")?;
+    if let Some(reason) = reason_besides(record) {
+        writeln!(out, "<p>It was given up: {}</p>", escape(reason))?;
+    }
     if let Some(kept) = &record.kept {
         writeln!(out, "<p>Its work is kept: <code>{}</code></p>", escape(kept))?;
     }

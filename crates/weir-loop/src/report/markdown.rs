@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::iter::once_with as once;
 
-use super::{dollars, ending, part, task_words};
+use super::{blocked, dollars, ending, part, reason_besides, state_words, task_words, times};
 use crate::state::{RunState, TaskRecord, TaskState};
-use crate::time::{rfc3339, words};
+use crate::time::words;
 
 /// The report of a run as Markdown.
 pub fn markdown(run: &RunState) -> String {
@@ -14,9 +14,13 @@ pub fn markdown(run: &RunState) -> String {
 
 /// The same in parts, of which each has to do with one task or with none, so that it need not be in memory as a whole.
 pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
-    let rows = run.tasks.iter().map(|record| part(|out| row(record, out)));
+    let blocked = blocked(run);
+    let rows = run.tasks.iter().map(move |record| {
+        let state = state_words(run, record, &blocked);
+        part(|out| row(record, &state, out))
+    });
     let begun = run.tasks.iter().filter(|record| !record.attempts.is_empty());
-    let details = begun.map(|record| part(|out| details(record, out)));
+    let details = begun.map(|record| part(|out| details(run, record, out)));
     once(|| part(|out| begin(run, out)))
         .chain(rows)
         .chain(details)
@@ -26,7 +30,7 @@ pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
 fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     let budget = run.budget();
     writeln!(out, "# Report of run {}\n", run.run_id)?;
-    writeln!(out, "Started {}. {}\n", rfc3339(run.started_at), ending(run))?;
+    writeln!(out, "It {}. {}\n", times(run), ending(run))?;
     writeln!(
         out,
         "**{} of {} tasks done**, {} failed, {} skipped, {} open.\n",
@@ -57,7 +61,7 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     )
 }
 
-fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {
     let receipt = record.receipt.as_ref();
     let change = receipt.map(|receipt| {
         let (files, added, removed) = receipt.diff;
@@ -69,19 +73,19 @@ fn row(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
         out,
         "| {} | {} | {} | {} | {time} | {} | {commit} |",
         cell(&record.task.title),
-        task_words(record),
+        cell(state),
         record.attempts.len(),
         dollars(record),
         change.unwrap_or_default(),
     )
 }
 
-fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
+fn details(run: &RunState, record: &TaskRecord, out: &mut String) -> std::fmt::Result {
     let is_plain = record.state == TaskState::Done && record.attempts.len() == 1;
     if is_plain {
         return Ok(());
     }
-    writeln!(out, "\n## {} ({})\n", cell(&record.task.title), task_words(record))?;
+    writeln!(out, "\n## {} ({})\n", cell(&record.task.title), task_words(run, record))?;
     for attempt in &record.attempts {
         let cost = attempt.cost_usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"));
         let degraded = if attempt.degraded { ", degraded answer" } else { "" };
@@ -98,6 +102,9 @@ fn details(record: &TaskRecord, out: &mut String) -> std::fmt::Result {
         if let Some(log) = &attempt.log {
             writeln!(out, "   Log: `{}`", log.display())?;
         }
+    }
+    if let Some(reason) = reason_besides(record) {
+        writeln!(out, "\nIt was given up: {}", cell(reason))?;
     }
     if let Some(kept) = &record.kept {
         writeln!(out, "\nIts work is kept: `{kept}`")?;

@@ -1,13 +1,18 @@
 //! The report of a run: what became of each task, what it cost, and why what failed did. Pure.
 
+mod blocked;
 mod chart;
 mod html;
 mod markdown;
 
+pub use blocked::blocked;
 pub use html::{html, html_parts};
 pub use markdown::{markdown, markdown_parts};
 
-use crate::state::{RunEnd, RunState, TaskRecord, TaskState};
+use std::collections::BTreeMap;
+
+use crate::state::{RunEnd, RunState, RunStatus, TaskRecord, TaskState};
+use crate::tasks::TaskId;
 
 /// How a run ended, in words.
 pub fn ending(run: &RunState) -> String {
@@ -32,7 +37,8 @@ pub fn end_words(end: &RunEnd) -> String {
             )
         }
         RunEnd::WaitTooLong { until } => format!(
-            "The account's limit is lifted at {}, which is longer than rate_limit.longest_wait.",
+            "The account's limit would have to be waited for until {}, and that is longer than rate_limit.longest_wait \
+             without anything done in between. `weir loop run` goes on.",
             crate::time::rfc3339(*until)
         ),
         RunEnd::SameFailure { reason } => {
@@ -44,13 +50,39 @@ pub fn end_words(end: &RunEnd) -> String {
     }
 }
 
+/// When a run began, and when it ended if it has.
+fn times(run: &RunState) -> String {
+    let started = crate::time::rfc3339(run.started_at);
+    match &run.status {
+        RunStatus::Running => format!("started {started}"),
+        RunStatus::Ended { at, .. } => format!("started {started}, ended {}", crate::time::rfc3339(*at)),
+    }
+}
+
 /// A task's state in a word or two.
-pub fn task_words(record: &TaskRecord) -> &'static str {
+pub fn task_words(run: &RunState, record: &TaskRecord) -> &'static str {
     match (record.state, record.outcome()) {
         (_, Some(outcome)) => outcome.words(),
+        // The next start goes on with it.
+        (TaskState::Active, _) if run.end().is_some() => "interrupted",
         (TaskState::Active, _) => "at work",
         (TaskState::Skipped, _) => "skipped",
         _ => "open",
+    }
+}
+
+/// Why a task was given up, where its last session does not say so: its work could not be merged, or a limit was reached.
+fn reason_besides(record: &TaskRecord) -> Option<&str> {
+    let reason = record.failure.as_ref().map(|failure| failure.reason.as_str())?;
+    let last = record.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+    (last.map(|failure| failure.reason.as_str()) != Some(reason)).then_some(reason)
+}
+
+/// The state of a task in a table, with what it waits for in vain.
+fn state_words(run: &RunState, record: &TaskRecord, blocked: &BTreeMap<&TaskId, &TaskId>) -> String {
+    match blocked.get(&record.task.id) {
+        Some(need) => format!("blocked by {need}"),
+        None => task_words(run, record).to_owned(),
     }
 }
 
@@ -95,7 +127,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::outcome::{Failure, Outcome};
-    use crate::state::{Attempt, Receipt, RunStatus};
+    use crate::state::{Attempt, Receipt};
     use crate::tasks::{Source, TaskList};
 
     fn attempt(number: u32, outcome: Outcome, cost: Option<f64>, failure: Option<Failure>) -> Attempt {
@@ -103,7 +135,7 @@ mod tests {
             number,
             counted: true,
             outcome,
-            failure,
+            failure: failure.map(Box::new),
             ended_at: 1_794_726_184_346,
             duration_ms: 61_000,
             cost_usd: cost,
@@ -132,7 +164,7 @@ mod tests {
             attempt(1, Outcome::Failed, Some(0.02), Some(failure.clone())),
             attempt(2, Outcome::Done, Some(0.03), None),
         ];
-        run.tasks[0].receipt = Some(Receipt {
+        run.tasks[0].receipt = Some(Box::new(Receipt {
             commit: "0123456789abcdef".into(),
             cost_usd: Some(0.05),
             tokens: 2400,
@@ -144,10 +176,10 @@ mod tests {
             log: None,
             gates: vec![("test".into(), 1500)],
             diff: (2, 30, 4),
-        });
+        }));
         run.tasks[1].state = TaskState::Failed;
         run.tasks[1].attempts = vec![attempt(1, Outcome::Failed, None, Some(failure.clone()))];
-        run.tasks[1].failure = Some(failure);
+        run.tasks[1].failure = Some(Box::new(failure));
         run.tasks[1].kept = Some("weir/failed/0f0f0f0f/break-1".into());
         run
     }
@@ -155,6 +187,28 @@ mod tests {
     #[test]
     fn the_markdown_report() {
         insta::assert_snapshot!(markdown(&run()));
+    }
+
+    #[test]
+    fn what_was_begun_and_what_is_blocked_are_told_apart() {
+        let list = "- [ ] a\n- [ ] b\n  - needs: a\n- [ ] c\n  - needs: b\n- [ ] d\n- [ ] e\n";
+        let tasks = TaskList::parse(Source::Markdown(list.into())).unwrap().tasks;
+        let mut run = RunState::new("r".into(), 0, tasks, &Config::default());
+        run.tasks[0].state = TaskState::Failed;
+        run.tasks[0].failure = Some(Box::new(Failure::new(Outcome::Failed, "it conflicts", "")));
+        run.tasks[0].attempts = vec![attempt(1, Outcome::Done, Some(0.1), None)];
+        run.tasks[3].state = TaskState::Active;
+        run.tasks[3].attempts = vec![attempt(1, Outcome::RateLimited, Some(0.0), None)];
+        assert_eq!(task_words(&run, &run.tasks[3]), "at work");
+        run.status = RunStatus::Ended { end: RunEnd::Interrupted, at: 1 };
+        let text = markdown(&run);
+        let has = |part: &str| assert!(text.contains(part), "{part}: {text}");
+        has("| b | blocked by a |");
+        has("| c | blocked by b |");
+        has("| d | interrupted |");
+        has("| e | open |");
+        has("It was given up: it conflicts");
+        assert!(html(&run).contains("blocked by a") && html(&run).contains("it conflicts"));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use weir_process::{Lock, LockError};
 use super::folders::Folders;
 use super::mailbox::{Mail, Mailbox};
 use crate::agent::match_answers;
-use crate::state::{Asked, RunState, RunStatus, StateError, StateWriter, TaskState, load};
+use crate::state::{
+    Asked, OpenQuestion, RunState, RunStatus, StateError, StateWriter, Step, TaskState, load,
+};
 use crate::tasks::TaskId;
 
 /// How somebody's wish came through.
@@ -46,6 +48,7 @@ pub enum PersonError {
 /// Tells a loop what a person wants.
 pub fn tell(folders: &Folders, mail: &Mail) -> Result<Delivered, PersonError> {
     let run = load(&folders.run_file())?.ok_or(PersonError::NoRun)?;
+    let mail = &addressed(&run, mail)?;
     check(&run, mail)?;
     match Lock::acquire(&folders.lock_file(), "weir loop") {
         Err(LockError::Held { .. }) => {
@@ -77,6 +80,33 @@ pub(super) fn catch_up(run: &mut RunState, mailbox: &mut Mailbox) -> Vec<String>
     problems
 }
 
+/// Names the question that an answer is for, so that it cannot be taken for the answer to a later one, and refuses what
+/// is no answer to it.
+fn addressed(run: &RunState, mail: &Mail) -> Result<Mail, PersonError> {
+    let Mail::Answer { question, answers, by } = mail else { return Ok(mail.clone()) };
+    let is_meant = |open: &&OpenQuestion| {
+        question.as_deref().is_none_or(|name| open.id.starts_with(name) || open.task.as_str() == name)
+    };
+    let mut meant = run.questions.iter().filter(is_meant);
+    let not_now = |text: &str| PersonError::NotNow(text.to_owned());
+    let open = meant.next().ok_or_else(|| {
+        not_now(if run.questions.is_empty() {
+            "no question is open; `weir loop status` shows those that are"
+        } else {
+            "no such question is open; `weir loop answer` shows those that are"
+        })
+    })?;
+    if meant.next().is_some() {
+        return Err(not_now(
+            "several questions are open; name one with --question, as `weir loop answer` shows them",
+        ));
+    }
+    if let Asked::Questions { questions } = &open.asked {
+        match_answers(questions, answers).map_err(|error| PersonError::NotNow(error.to_string()))?;
+    }
+    Ok(Mail::Answer { question: Some(open.id.clone()), answers: answers.clone(), by: by.clone() })
+}
+
 fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
     let state = |task: &TaskId| {
         run.task(task).map(|record| record.state).ok_or_else(|| PersonError::NoTask(task.clone()))
@@ -88,9 +118,10 @@ fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
         Mail::Answer { .. } => Ok(()),
         Mail::Skip { task } => match state(task)? {
             TaskState::Pending | TaskState::Failed => Ok(()),
-            TaskState::Active => Err(PersonError::NotNow(format!(
-                "task {task} has begun, and is left out only before it begins or after it failed"
-            ))),
+            TaskState::Active if is_being_committed(run, task) => {
+                Err(PersonError::NotNow(format!("task {task} is done and is being committed")))
+            }
+            TaskState::Active => Ok(()),
             TaskState::Done => Err(PersonError::NotNow(format!("task {task} is done"))),
             TaskState::Skipped => Err(PersonError::NotNow(format!("task {task} is skipped already"))),
         },
@@ -103,6 +134,11 @@ fn check(run: &RunState, mail: &Mail) -> Result<(), PersonError> {
     }
 }
 
+fn is_being_committed(run: &RunState, task: &TaskId) -> bool {
+    let step = run.task(task).and_then(|record| record.step.as_ref());
+    matches!(step, Some(Step::Committing { .. } | Step::Advancing { .. }))
+}
+
 fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
     let record = |run: &mut RunState, task: &TaskId, state| {
         if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == *task) {
@@ -110,7 +146,11 @@ fn change(run: &mut RunState, mail: &Mail) -> Result<(), PersonError> {
         }
     };
     match mail {
-        Mail::Skip { task } => record(run, task, TaskState::Skipped),
+        Mail::Skip { task } => match run.tasks.iter_mut().find(|record| record.task.id == *task) {
+            // Its work is put away by the next start.
+            Some(record) if record.state == TaskState::Active => record.is_unwanted = true,
+            _ => record(run, task, TaskState::Skipped),
+        },
         Mail::Retry { task } => {
             record(run, task, TaskState::Pending);
             if let Some(record) = run.tasks.iter_mut().find(|record| record.task.id == *task) {

@@ -1,6 +1,6 @@
 //! The driver of a run: it selects, calls and acts. The state is on disk before anything is done.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +81,8 @@ pub struct Runner {
     watcher: Watcher,
     mailbox: Mailbox,
     hurry: watch::Sender<Hurry>,
+    /// The same for each session by itself.
+    hurries: BTreeMap<TaskId, watch::Sender<Hurry>>,
     asks: Channel<FromDesk>,
     open: Vec<OpenAsk>,
     activity: Channel<(TaskId, String)>,
@@ -116,6 +118,7 @@ impl Runner {
             context: Arc::new(context),
             watcher,
             hurry: watch::channel(Hurry::None).0,
+            hurries: BTreeMap::new(),
             asks: mpsc::unbounded_channel(),
             open: Vec::new(),
             activity: mpsc::unbounded_channel(),
@@ -189,6 +192,7 @@ impl Runner {
                         events.push_back(Event::Interrupt);
                     }
                     heard = *self.hurry.borrow();
+                    self.hurry_up(None, heard);
                     if heard == Hurry::Now {
                         give_up_at = Some(tokio::time::Instant::now() + AT_ONCE);
                     }
@@ -299,16 +303,30 @@ impl Runner {
                 self.warn(perform::learn_again(&context, &record, &key, &log));
             }
             Action::WakeAt(at) => self.wake_at = Some(at),
-            Action::StopAgents => self.hurry.send_modify(|hurry| *hurry = (*hurry).max(Hurry::Interrupt)),
+            Action::StopAgent(task) => self.hurry_up(Some(&task), Hurry::Interrupt),
+            Action::StopAgents => {
+                self.hurry.send_modify(|hurry| *hurry = (*hurry).max(Hurry::Interrupt));
+                self.hurry_up(None, Hurry::Interrupt);
+            }
             Action::Finish(_) => {}
         }
         None
     }
 
-    fn surroundings(&self, record: &TaskRecord) -> Surroundings {
+    /// Tells the session of a task, or all of them, to end.
+    fn hurry_up(&self, only: Option<&TaskId>, least: Hurry) {
+        for (_, hurry) in self.hurries.iter().filter(|(task, _)| only.is_none_or(|only| only == *task)) {
+            hurry.send_modify(|now| *now = (*now).max(least));
+        }
+    }
+
+    fn surroundings(&mut self, record: &TaskRecord) -> Surroundings {
         let config = &self.context.config;
         let task = record.task.id.clone();
         let activity = self.activity.0.clone();
+        let (hurry, in_a_hurry) = watch::channel(*self.hurry.borrow());
+        self.hurries.retain(|_, hurry| !hurry.is_closed());
+        self.hurries.insert(task.clone(), hurry);
         Surroundings {
             desk: Desk {
                 task: task.to_string(),
@@ -319,7 +337,7 @@ impl Runner {
                 waiting: Arc::default(),
                 names: Arc::default(),
             },
-            hurry: self.hurry.subscribe(),
+            hurry: in_a_hurry,
             activity: Arc::new(move |text| {
                 let _ = activity.send((task.clone(), text.to_owned()));
             }),

@@ -158,6 +158,7 @@ pub(super) fn without_tasks(run: &RunState) -> RunState {
         planner_session: run.planner_session.clone(),
         halting: run.halting.clone(),
         is_unreported: run.is_unreported,
+        waited_ms: run.waited_ms,
         outbox: run.outbox.clone(),
         once: run.once,
         tasks: Vec::new(),

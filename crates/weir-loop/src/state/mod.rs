@@ -74,6 +74,9 @@ pub struct RunState {
     /// Whether it has ended and its report is not written yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_unreported: bool,
+    /// How long limits of the account were waited for since a session last got anything done, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited_ms: u64,
     /// News that were not told yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outbox: Vec<News>,
@@ -208,6 +211,22 @@ pub enum Asked {
     },
 }
 
+impl Asked {
+    /// In a line.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Permission { what, .. } => format!("wants to use {what}"),
+            Self::Questions { questions } => {
+                let question = |asked: &AskedQuestion| match asked.options.as_slice() {
+                    [] => asked.question.clone(),
+                    options => format!("{} ({})", asked.question, options.join(", ")),
+                };
+                format!("asks: {}", questions.iter().map(question).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+}
+
 /// A question with its choices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedQuestion {
@@ -231,6 +250,9 @@ pub struct TaskRecord {
     /// What is being done about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
+    /// Whether a person wants it left out, as soon as what is being done about it is over.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_unwanted: bool,
     /// The commit that its work is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
@@ -245,10 +267,10 @@ pub struct TaskRecord {
     pub active_ms: u64,
     /// What it came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
+    pub receipt: Option<Box<Receipt>>,
     /// Why it was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
+    pub failure: Option<Box<Failure>>,
     /// Where its work is kept, if it was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
@@ -265,6 +287,7 @@ impl TaskRecord {
             task,
             state,
             step: None,
+            is_unwanted: false,
             base: None,
             before: Vec::new(),
             attempts: Vec::new(),
@@ -333,7 +356,7 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// Why, in a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
+    pub failure: Option<Box<Failure>>,
     /// When it ended, in milliseconds since 1970.
     pub ended_at: i64,
     /// How long the session took.
@@ -422,6 +445,7 @@ impl RunState {
             planner_session: None,
             halting: None,
             is_unreported: false,
+            waited_ms: 0,
             outbox: Vec::new(),
             once: None,
             tasks: tasks.into_iter().map(TaskRecord::new).collect(),

@@ -2,9 +2,11 @@
 
 use serde_json::json;
 use weir_loop::outcome::Outcome;
-use weir_loop::state::RunEnd;
+use weir_loop::shell::{Mail, tell};
+use weir_loop::state::{RunEnd, TaskState};
+use weir_loop::tasks::TaskId;
 
-use crate::place::{Place, does, task};
+use crate::place::{Place, does, task, until};
 
 #[tokio::test]
 async fn a_failed_gate_is_in_the_next_prompt_and_what_was_learned_too() {
@@ -72,6 +74,24 @@ async fn what_gates_leave_behind_is_not_committed() {
     assert_eq!(ran.end, RunEnd::Completed);
     assert_eq!(ran.task("a").receipt.as_ref().unwrap().diff.0, 1);
     assert!(!place.has("litter.txt") && place.read("README") == "a repository\n");
+}
+
+#[tokio::test]
+async fn a_task_that_is_worked_on_can_be_left_out() {
+    let list = task("A", &does("touch begun; sleep 300")) + &task("B", &does("echo 2 > b.txt"));
+    let place = Place::new(&list, "").await;
+    let (folders, begun) = (place.folders(), place.workspace().join("begun"));
+    let skipping = tokio::spawn(async move {
+        until("the tool", || begun.exists()).await;
+        tell(&folders, &Mail::Skip { task: TaskId::new("a") }).unwrap();
+    });
+    let ran = place.run().await;
+    skipping.await.unwrap();
+    assert_eq!((ran.task("a").state, ran.task("b").state), (TaskState::Skipped, TaskState::Done));
+    let kept = ran.task("a").kept.clone().expect("its work is kept");
+    assert!(place.git(&["ls-tree", "--name-only", &kept]).await.contains("begun"));
+    assert!(!place.has("begun"), "the tree is clean for the next task");
+    assert_eq!(ran.task("a").counted(), 0);
 }
 
 #[tokio::test]

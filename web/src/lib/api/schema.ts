@@ -595,6 +595,8 @@ export type ParentInfo = {
   seq: number;
 };
 
+export type PictureBytes = string;
+
 export type Problem = {
   code: string;
   detail: string;

@@ -105,6 +105,28 @@ fn a_wait_that_is_too_long_ends_the_run_and_one_without_a_time_is_short() {
 }
 
 #[test]
+fn a_limit_that_is_never_lifted_ends_the_run_at_last() {
+    let mut world = World::new(THREE, config()).script("a", [limited(None)]).run();
+    let mut waits = 0;
+    while let Some(wait) = world.machine.state().wait.clone().filter(|_| world.end.is_none()) {
+        waits += 1;
+        assert!(waits < 100, "for ever");
+        world.now = wait.until;
+        world.queue.push_back(Event::Tick);
+        world.go();
+    }
+    assert!(matches!(world.end, Some(RunEnd::WaitTooLong { .. })), "{:?}", world.end);
+    assert_eq!(waits, 65, "330 seconds each, six hours in all");
+    // Whoever starts it again wants it to wait again; and a session that gets something done begins the count anew.
+    let state = world.machine.state().clone();
+    let got_on = AgentRun { tools: 3, ..limited(None) };
+    let mut again = World::over(THREE, config(), Some(state), Wanted::default());
+    again.now = world.now;
+    let again = again.script("a", [got_on, limited(None)]).run();
+    assert_eq!((&again.end, again.machine.state().waited_ms), (&None, 330_000));
+}
+
+#[test]
 fn most_of_the_accounts_window_is_not_used_up() {
     let nearly = LimitInfo { rejected: false, resets_at: Some(3_000), limit: None, utilization: Some(0.97) };
     let world =

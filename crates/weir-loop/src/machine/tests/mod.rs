@@ -4,6 +4,7 @@ mod goes_on;
 mod limits;
 mod order;
 mod outcomes;
+mod skipped;
 mod world;
 
 use world::{THREE, World, config, crash, good, limited};

@@ -116,7 +116,13 @@ impl World {
     }
 
     pub(super) fn go(&mut self) {
-        while let Some(event) = self.queue.pop_front() {
+        self.go_for(usize::MAX);
+    }
+
+    /// Lets so many things happen.
+    pub(super) fn go_for(&mut self, events: usize) {
+        for _ in 0..events {
+            let Some(event) = self.queue.pop_front() else { return };
             self.now += 10;
             let actions = self.machine.handle(self.now, event);
             for action in actions {
@@ -197,7 +203,11 @@ impl World {
                 self.end = Some(end);
                 None
             }
-            Action::Learn { .. } | Action::LearnAgain { .. } | Action::WakeAt(_) | Action::StopAgents => None,
+            Action::Learn { .. }
+            | Action::LearnAgain { .. }
+            | Action::WakeAt(_)
+            | Action::StopAgent(_)
+            | Action::StopAgents => None,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::place::Place;
 use super::player::{Said, Script};
-use crate::shell::{Mail, Mailbox};
-use crate::state::{TaskState, load};
+use crate::shell::{Delivered, Mail, Mailbox, tell};
+use crate::state::{Asked, AskedQuestion, OpenQuestion, RunState, StateWriter, TaskState, load};
 use crate::tasks::TaskId;
 
 #[test]
@@ -28,4 +28,50 @@ fn a_mail_is_not_lost_whenever_the_run_is_killed() {
             return;
         }
     }
+}
+
+fn asked(place: &Place, questions: &[&str]) {
+    let folders = place.folders();
+    folders.create().unwrap();
+    let list = crate::shell::read_tasks(&folders.workspace.join("TASKS.md")).unwrap();
+    let mut run = RunState::new("r".into(), 0, list.tasks, &crate::config::Config::default());
+    run.questions = questions
+        .iter()
+        .map(|id| OpenQuestion {
+            id: (*id).to_owned(),
+            task: TaskId::new("one"),
+            asked: Asked::Questions {
+                questions: vec![AskedQuestion {
+                    question: "Which?".into(),
+                    options: vec!["Red".into(), "Blue".into()],
+                    several: false,
+                }],
+            },
+            since: 0,
+        })
+        .collect();
+    StateWriter::new(folders.state()).write(&run).unwrap();
+}
+
+#[test]
+fn an_answer_is_for_the_question_that_was_open_and_must_be_one() {
+    let place = Place::new("- [ ] One\n", "", |_, _| Said::Answer("Done."));
+    asked(&place, &["11aa", "22bb"]);
+    let folders = place.folders();
+    let answer = |question: Option<&str>, words: &str| Mail::Answer {
+        question: question.map(str::to_owned),
+        answers: vec![words.to_owned()],
+        by: "somebody".into(),
+    };
+    let refused = |mail: &Mail| tell(&folders, mail).unwrap_err().to_string();
+    assert!(refused(&answer(None, "1")).contains("several questions are open"));
+    assert!(refused(&answer(Some("33"), "1")).contains("no such question"));
+    assert!(refused(&answer(Some("11"), "3")).contains("there is no choice 3"));
+    assert!(refused(&answer(Some("11"), " ")).contains("empty"));
+    // A loop that runs finds it under the name of its question, also if that was not said.
+    asked(&place, &["11aa"]);
+    let lock = weir_process::Lock::acquire(&folders.lock_file(), "test").unwrap();
+    assert_eq!(tell(&folders, &answer(None, "2")).unwrap(), Delivered::ToTheRun);
+    drop(lock);
+    assert_eq!(Mailbox::new(folders.mailbox()).take().0, [answer(Some("11aa"), "2")]);
 }

@@ -1,0 +1,69 @@
+//! What a person wants of a task: that it is left out, or tried again.
+
+use super::{Action, Machine};
+use crate::event::LoopEvent;
+use crate::outcome::{Failure, Outcome};
+use crate::state::{Step, TaskState};
+use crate::tasks::TaskId;
+
+/// Why the work of a task is put away that a person left out.
+pub(super) fn left_out() -> Failure {
+    Failure::new(Outcome::Interrupted, "a person left the task out", "")
+}
+
+impl Machine {
+    /// Leaves a task out. What was begun is ended first, and its work is kept as that of one that was given up.
+    pub(super) fn skip(&mut self, now: i64, id: &TaskId) {
+        let is_parked = self.record(id).is_some_and(|record| self.is_parked(record));
+        let Some(record) = self.record_mut(id) else { return };
+        match (record.state, &record.step) {
+            (TaskState::Pending | TaskState::Failed, _) => {
+                record.state = TaskState::Skipped;
+                let kept = record.kept.clone();
+                self.tell(LoopEvent::TaskSkipped { task: id.clone(), kept });
+            }
+            // What passed its gates is done.
+            (TaskState::Active, Some(Step::Committing { .. } | Step::Advancing { .. })) => {}
+            (TaskState::Active, step) => {
+                let is_at_work = matches!(step, Some(Step::Agent { .. }));
+                let is_waiting = is_parked || matches!(step, Some(Step::Merging { .. }));
+                record.is_unwanted = true;
+                if is_at_work {
+                    self.act(Action::StopAgent(id.clone()));
+                } else if is_waiting {
+                    self.leave_out(id);
+                }
+            }
+            (TaskState::Done | TaskState::Skipped, _) => {}
+        }
+        self.schedule(now);
+    }
+
+    /// Tries a task again.
+    pub(super) fn retry(&mut self, now: i64, id: &TaskId) {
+        let Some(record) = self.record_mut(id) else { return };
+        if matches!(record.state, TaskState::Failed | TaskState::Skipped) {
+            record.state = TaskState::Pending;
+            record.failure = None;
+            record.step = None;
+            record.active_ms = 0;
+        }
+        self.schedule(now);
+    }
+
+    /// Whether a person wants a task left out that has begun.
+    pub(super) fn is_unwanted(&self, id: &TaskId) -> bool {
+        self.record(id).is_some_and(|record| record.is_unwanted)
+    }
+
+    /// Whether nothing has to be ended or found out first, when the program goes on.
+    pub(super) fn can_be_left_out_at_once(&self, id: &TaskId) -> bool {
+        let step = self.record(id).and_then(|record| record.step.as_ref());
+        matches!(step, Some(Step::GatesBefore { .. } | Step::Restoring { .. } | Step::Merging { .. }))
+    }
+
+    /// Puts the work of a task away that a person wants left out.
+    pub(super) fn leave_out(&mut self, id: &TaskId) {
+        self.shelve(id, left_out());
+    }
+}
