@@ -25,6 +25,17 @@ pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
     }
 }
 
+/// What was asked, for whoever reads it when it is over.
+fn subject(ask: &AskRecord) -> String {
+    match &ask.ask.kind {
+        AskKind::Permission { tool, details, .. } => format!("{tool}\n\n{details}"),
+        AskKind::Questions(questions) => {
+            let asked = questions.iter().map(|question| format!("**{}**", question.question));
+            asked.collect::<Vec<_>>().join("\n\n")
+        }
+    }
+}
+
 /// Whether several can be chosen now.
 fn takes_several(ask: &AskRecord) -> bool {
     match &ask.ask.kind {
@@ -335,7 +346,7 @@ impl Bridge {
             .collect();
         for (id, ask) in expired {
             self.answer(id, &ask, Answer::Deny { message: words::TIMED_OUT.to_owned() }, "the bridge");
-            self.close_card(id, words::TIMED_OUT);
+            self.close_card(id, &format!("{}\n\n{}", words::TIMED_OUT, subject(&ask)));
         }
     }
 

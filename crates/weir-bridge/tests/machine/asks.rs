@@ -2,7 +2,7 @@
 
 use weir_bridge::channel::{Place, Sender};
 use weir_bridge::engine::{Answer, Ask, AskKind, Command, Question, Report};
-use weir_bridge::machine::{Beside, Event};
+use weir_bridge::machine::{Beside, Event, Settings};
 
 use crate::chat::{Chat, anna};
 
@@ -160,4 +160,21 @@ fn a_card_that_is_closed_offers_nothing_any_more() {
         chat.says(anna(), "1", number);
         assert_eq!(chat.shown[&card], expected);
     }
+}
+
+#[test]
+fn no_answer_in_time_is_a_no_and_the_card_says_so() {
+    let mut chat = Chat::new();
+    let (card, allow) = chat.asks();
+    chat.now += Settings::default().ask_timeout_ms - 1_000;
+    chat.event(Event::Tick);
+    assert!(chat.shown[&card].contains("May Bash be used?"), "{}", chat.shown[&card]);
+    chat.now += 1_000;
+    chat.event(Event::Tick);
+    let denied = |command: &Command| matches!(command, Command::Answer { answer: Answer::Deny { .. }, .. });
+    assert!(chat.commands.last().is_some_and(denied), "{:?}", chat.commands);
+    assert_eq!(chat.shown[&card], "Nobody answered in time, so it was denied.\n\nBash\n\n`ls`");
+    let before = chat.commands.len();
+    chat.presses(&card, allow);
+    assert_eq!(chat.commands.len(), before, "it is too late");
 }

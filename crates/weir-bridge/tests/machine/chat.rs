@@ -22,6 +22,8 @@ pub(crate) struct Chat {
     pub(crate) model: Option<String>,
     /// Pictures that were sent.
     pub(crate) uploads: Vec<String>,
+    /// Pairing codes that are to be looked up.
+    pub(crate) codes: Vec<String>,
     next: u64,
 }
 
@@ -66,6 +68,7 @@ impl Chat {
             conversation: String::new(),
             model: None,
             uploads: Vec::new(),
+            codes: Vec::new(),
             next: 0,
         }
     }
@@ -93,6 +96,7 @@ impl Chat {
                         (self.conversation, self.model) = (conversation.key, conversation.model);
                         self.commands.push(command);
                     }
+                    Action::CheckCode { code, .. } => self.codes.push(code),
                     Action::Told { number } => self.told.push(number),
                     Action::Answered { request, answer, by } => self.answered.push((request, answer, by)),
                     _ => {}

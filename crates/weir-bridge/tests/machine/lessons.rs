@@ -1,8 +1,8 @@
 //! How bridges of others went wrong, as far as the machine decides it.
 
-use weir_bridge::channel::Sender;
+use weir_bridge::channel::{Place, Sender};
 use weir_bridge::engine::{Command, Report};
-use weir_bridge::machine::{Bridge, QueueMode, Role, Settings};
+use weir_bridge::machine::{Bridge, Event, QueueMode, Role, Settings};
 
 use crate::chat::{Chat, anna};
 
@@ -167,4 +167,22 @@ fn a_message_with_nothing_to_read_in_it_is_not_met_with_silence() {
     );
     assert_eq!(chat.prompts(), []);
     assert!(chat.bridge.is_quiet(), "it has its outcome");
+}
+
+#[test]
+fn wrong_codes_are_not_tried_for_ever() {
+    let mut chat = Chat::new();
+    let stranger = || Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
+    let most = Settings::default().wrong_codes;
+    for number in 0..most + 3 {
+        chat.says(stranger(), "9", &format!("/pair WRONG{number}"));
+        let place = Place { channel: "test".into(), chat: "9".into(), thread: None };
+        if chat.codes.len() > number as usize {
+            chat.event(Event::CodeChecked { place, sender: stranger(), role: None });
+        }
+    }
+    assert_eq!(chat.codes.len(), most as usize, "no more are looked up");
+    let told = |words: &str| chat.shown.values().filter(|text| text.contains(words)).count();
+    assert_eq!(told("No more codes are accepted"), 1, "{:?}", chat.shown);
+    assert_eq!(chat.prompts(), []);
 }
