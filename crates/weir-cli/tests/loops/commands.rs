@@ -183,6 +183,20 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
 }
 
 #[test]
+fn what_the_planner_asks_by_its_tool_can_be_answered_later() {
+    let place = Place::new();
+    repository(&place, "", "");
+    std::fs::remove_file(place.workspace().join("TASKS.md")).unwrap();
+    let ask = r#"@@[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,
+        "options":[{"label":"SQLite","description":""},{"label":"Postgres","description":""}]}]}},{"text":"ok"}]"#;
+    std::fs::write(place.workspace().join("PRD.md"), ask).unwrap();
+    let asked = weir_loop(&place, &["plan", "PRD.md"]).expect(1);
+    assert!(asked.stderr.contains("Which database?") && asked.stderr.contains("--continue"), "{asked:?}");
+    weir_loop(&place, &["plan", "--continue", "SQLite @@[{\"text\":\"- [ ] One\\n\"}]"]).expect(0);
+    assert_eq!(std::fs::read_to_string(place.workspace().join("TASKS.md")).unwrap(), "- [ ] One\n");
+}
+
+#[test]
 fn permissions_are_not_skipped_outside_of_a_container_by_mistake() {
     let place = Place::new();
     repository(&place, &task("A", "echo 1 > a"), "");
