@@ -2,7 +2,7 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo web web-check web-test api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz \
+.PHONY: help demo install web web-check web-test api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz \
         fuzz-min audit conformance clean \
         need-cargo need-npm
 
@@ -26,11 +26,13 @@ need-cargo:
 	  { echo "cargo not found: install Rust 1.95 or newer (see https://rustup.rs), then run make again" >&2; exit 1; }
 
 need-npm:
-	@command -v npm >/dev/null 2>&1 || \
-	  { echo "npm not found: the tests drive the real CLI, which comes from npm. On Debian: apt-get install nodejs npm" >&2; exit 1; }
+	@command -v npm >/dev/null 2>&1 || scripts/setup-debian.sh npm
 
 demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
 	scripts/demo.sh
+
+install: web need-cargo ## build the page and install the weir command (FEATURES=matrix adds Matrix)
+	cargo install --locked --path crates/weir-cli $(if $(FEATURES),--features $(FEATURES))
 
 web: need-npm ## build the page, which the next cargo build takes into the binary
 	scripts/setup-web.sh --build
@@ -45,8 +47,8 @@ web-test: web need-cargo ## drive the page in a real Chromium, on the simulated 
 	cd web && npm run --silent e2e
 
 test: need-cargo need-npm ## run all tests, also against the pinned real CLIs and in a real browser
+	scripts/setup-debian.sh chromium curl nginx python
 	scripts/setup-real-cli.sh
-	scripts/setup-debian.sh chromium nginx
 	scripts/setup-openai-clients.sh
 	scripts/setup-synapse.sh
 	scripts/setup-web.sh --build
@@ -55,6 +57,7 @@ test: need-cargo need-npm ## run all tests, also against the pinned real CLIs an
 	$(MAKE) --no-print-directory web-check web-test
 
 api: need-cargo ## hold a running server against its OpenAPI document, at length
+	scripts/setup-debian.sh curl python
 	scripts/check-api.sh
 
 conformance: need-cargo need-npm ## compare the simulated CLI with real ones (VERSIONS="2.1.61 2.1.197")

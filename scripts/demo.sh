@@ -7,12 +7,12 @@ cd "$(dirname "$0")/.."
 
 if [[ ! -f web/package.json ]]; then
     echo "demo: there is no page in this tree; the server runs without it" >&2
-elif command -v npm >/dev/null 2>&1; then
+elif scripts/setup-debian.sh npm; then
     scripts/setup-web.sh --build || echo "demo: the page could not be built; the server runs without it" >&2
 else
-    echo "demo: npm not found, so the server runs without the page; on Debian: apt-get install nodejs npm" >&2
+    echo "demo: the page is built with npm, which is not here; the server runs without the page" >&2
 fi
 
-echo "demo: building the program"
-cargo build --release --quiet --locked --bin weir
+echo "demo: building the program, which takes some minutes the first time"
+cargo build --release --locked --bin weir
 exec "${CARGO_TARGET_DIR:-target}/release/weir" demo "$@"

@@ -1,18 +1,37 @@
 #!/usr/bin/env bash
-# Installs what tests need from Debian's packages, if it is not there: a browser, a proxy.
+# Installs what the build of the page and the tests need from Debian's packages, if it is not there.
 #
-#   scripts/setup-debian.sh chromium nginx …
+#   scripts/setup-debian.sh chromium curl nginx npm python …
 #
-# Does nothing for a program that is on the PATH. Elsewhere than on Debian it says what is missing.
+# Does nothing for what is present. Elsewhere than on Debian it says what is missing.
 set -euo pipefail
 
+# Whether a need is met. A program may lie in /usr/sbin, as nginx does, which is not on everybody's PATH.
+present() {
+    case "$1" in
+        npm) command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 ;;
+        # Debian packs pip and virtual environments apart from the interpreter.
+        python) python3 -c 'import pip, ensurepip, venv' >/dev/null 2>&1 ;;
+        *) PATH=$PATH:/usr/sbin command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+# Prints the packages of a need.
+packages() {
+    case "$1" in
+        npm) echo nodejs npm ;;
+        python) echo python3 python3-pip python3-venv ;;
+        *) echo "$1" ;;
+    esac
+}
+
 missing=()
-for program in "$@"; do
-    # nginx lies in /usr/sbin, which is not on everybody's PATH.
-    if PATH=$PATH:/usr/sbin command -v "$program" >/dev/null 2>&1; then
-        echo "setup-debian: $program is present"
+for need in "$@"; do
+    if present "$need"; then
+        echo "setup-debian: $need is present"
     else
-        missing+=("$program")
+        read -ra of_need < <(packages "$need")
+        missing+=("${of_need[@]}")
     fi
 done
 [[ ${#missing[@]} -eq 0 ]] && exit 0

@@ -108,7 +108,7 @@ describe("a permission", () => {
     );
     for (const button of both) await button.waitFor();
     await Promise.all([
-      ...both.map((button) => button.click({ force: true }).catch(() => undefined)),
+      ...both.map((button) => button.click({ force: true, timeout: 5000 }).catch(() => undefined)),
       // What is told goes away after a while, so look from the start.
       Promise.any(
         [anna, berta].map((page) =>

@@ -1,6 +1,8 @@
 // From the first visit to a conversation, its tools and what they changed.
 
 import { describe, expect, it } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { composer, conversation, linkTo, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
@@ -236,7 +238,32 @@ describe("a conversation", () => {
     await page.getByRole("img", { name: "Picture 1" }).waitFor();
     await send(page, script({ text: "I see a dot." }));
     await said(page, "I see a dot.").waitFor();
-    await conversation(page).getByText("1 picture").waitFor();
-    expect(await page.getByRole("img", { name: "Picture 1" }).count()).toBe(0);
+    expect(await page.getByRole("group", { name: "Message" }).getByRole("img").count()).toBe(0);
+    const shown = conversation(page).getByRole("button", { name: /Picture 1/ });
+    await shown.click();
+    expect(await shown.locator("img").evaluate((img: HTMLImageElement) => img.naturalWidth)).toBe(1);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("shows a picture that the agent looks at", async () => {
+    const server = await serve();
+    const file = join(server.root, "dot.png");
+    writeFileSync(
+      file,
+      Buffer.from(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        "base64",
+      ),
+    );
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ tool: "Read", input: { file_path: file } }, { text: "A dot." }));
+    await said(page, "A dot.").waitFor();
+    await conversation(page)
+      .getByRole("button", { name: /dot\.png/ })
+      .click();
+    const shown = conversation(page).getByRole("button", { name: /Picture 1/ });
+    await shown.waitFor();
+    expect(await shown.locator("img").evaluate((img: HTMLImageElement) => img.naturalWidth)).toBe(1);
   });
 });

@@ -40,6 +40,7 @@ describe("the link", () => {
       async () => (await page.getByText("The link to the server is down.").count()) === 0,
     );
     await page.getByText("A turn was running when the server was restarted.").waitFor();
+    await conversation(page).getByText("Weir was restarted, and the process with it.").waitFor();
     await screenshot(page, "after-restart");
     expect(await said(page, "Before the fall.").count()).toBe(1);
     await page.getByRole("button", { name: "Resume" }).click();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ansiSpans } from "../src/lib/text/ansi.ts";
 import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
 import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
-import { describeSuggestion, destinationOf, forSession, subjectOf } from "../src/lib/text/tools.ts";
+import { describeSuggestion, destinationOf, forSession, proposedDiff, subjectOf } from "../src/lib/text/tools.ts";
 import type { ToolCall } from "../src/lib/view/types.ts";
 
 describe("terminal output", () => {
@@ -98,5 +98,13 @@ describe("rules that the CLI suggests", () => {
   it("can be kept for the session", () => {
     expect(forSession([rule])).toEqual([{ ...rule, destination: "session" }]);
     expect(rule.destination).toBe("localSettings");
+  });
+});
+
+describe("what a call would write", () => {
+  it("is a difference without an empty line at its end", () => {
+    expect(proposedDiff({ content: "a\nb\n" })).toBe("@@ -1,0 +1,2 @@\n+a\n+b");
+    expect(proposedDiff({ old_string: "a", new_string: "b\n\n" })).toBe("@@ -1,1 +1,2 @@\n-a\n+b\n+");
+    expect(proposedDiff({ command: "ls" })).toBe("");
   });
 });

@@ -68,15 +68,7 @@ impl Engine for MemoryEngine {
     fn finished<'a>(&'a self, _: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
         Box::pin(async move {
             tokio::time::sleep(TURN).await;
-            Ok(Ending {
-                turn: message.to_owned(),
-                outcome: EndingOutcome::Answered("done".to_owned()),
-                said: String::new(),
-                cost_usd: None,
-                input_tokens: None,
-                output_tokens: None,
-                duration_ms: None,
-            })
+            Ok(Ending::new(message.to_owned(), EndingOutcome::Answered("done".to_owned())))
         })
     }
 

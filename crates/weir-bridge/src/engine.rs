@@ -105,6 +105,13 @@ pub enum Command {
         /// The number.
         number: u64,
     },
+    /// Tells whether conversations may work in a folder, in a [`Report::Folder`] with this number.
+    LookAt {
+        /// The number.
+        number: u64,
+        /// The folder.
+        folder: String,
+    },
 }
 
 /// The answer to what the CLI asks.
@@ -206,6 +213,13 @@ pub enum Report {
         /// The facts; none if the conversation has not begun.
         facts: Option<Facts>,
     },
+    /// Whether conversations may work in a folder.
+    Folder {
+        /// The number of the question.
+        number: u64,
+        /// The folder by its full name, or why not, in a sentence.
+        folder: Result<String, String>,
+    },
 }
 
 /// How a turn has ended.
@@ -225,6 +239,21 @@ pub struct Ending {
     pub output_tokens: Option<u64>,
     /// How long it took.
     pub duration_ms: Option<u64>,
+}
+
+impl Ending {
+    /// A turn that has ended so, and of which nothing else is known.
+    pub fn new(turn: impl Into<String>, outcome: EndingOutcome) -> Self {
+        Self {
+            turn: turn.into(),
+            outcome,
+            said: String::new(),
+            cost_usd: None,
+            input_tokens: None,
+            output_tokens: None,
+            duration_ms: None,
+        }
+    }
 }
 
 /// How a turn has ended.
@@ -256,8 +285,9 @@ pub enum AskKind {
         tool: String,
         /// What it would do, in Markdown.
         details: String,
-        /// It can be allowed for good.
-        can_be_remembered: bool,
+        /// The rules that would allow it for good, in words; none where it cannot be.
+        #[serde(default)]
+        always: Option<String>,
     },
     /// Questions with choices.
     Questions(Vec<Question>),

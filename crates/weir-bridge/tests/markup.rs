@@ -68,6 +68,17 @@ fn code_goes_on_in_the_next_piece() {
 }
 
 #[test]
+fn a_piece_that_is_cut_inside_of_code_fits_all_the_same() {
+    // Without the end of the code, its stars are markup, and the text is longer although there is less of it.
+    let text = format!("`{}`{}", "*a* ".repeat(40), "b".repeat(600));
+    for longest in 400..700 {
+        for piece in split(&text, Markup::MatrixHtml, longest) {
+            assert!(Markup::MatrixHtml.length(&piece) <= longest, "{longest}: {piece}");
+        }
+    }
+}
+
+#[test]
 fn a_growing_text_changes_its_last_pieces_only() {
     let text: String =
         (0..200).map(|number| format!("Sentence number {number} of a long answer.\n\n")).collect();

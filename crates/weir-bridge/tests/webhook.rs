@@ -42,15 +42,7 @@ impl Engine for Echo {
 
     fn finished<'a>(&'a self, _: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
         let text = self.prompts.lock().unwrap()[message].clone();
-        let ending = Ending {
-            turn: message.to_owned(),
-            outcome: EndingOutcome::Answered(format!("You said: {text}")),
-            said: String::new(),
-            cost_usd: None,
-            input_tokens: None,
-            output_tokens: None,
-            duration_ms: None,
-        };
+        let ending = Ending::new(message.to_owned(), EndingOutcome::Answered(format!("You said: {text}")));
         Box::pin(async move { Ok(ending) })
     }
 

@@ -3,6 +3,7 @@
 mod ask;
 mod bridge;
 mod chat;
+mod completions;
 mod conversation;
 mod demo;
 mod doctor;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         opts::Command::Token(opts) => token::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
+        opts::Command::Completions(opts) => completions::run(opts.shell),
     };
     exit::report(done)
 }

@@ -49,7 +49,9 @@ pub enum HostError {
         retry_after: Duration,
     },
     /// The limit of what the session may cost is reached.
-    #[error("the session has cost ${spent:.4}, which is its limit of ${limit:.4}; raise the limit to go on")]
+    #[error(
+        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to go on with another count, or begin a session with a higher limit"
+    )]
     BudgetExhausted {
         /// What was spent.
         spent: f64,

@@ -8,6 +8,7 @@ use weir_store::{Event, NewEvent};
 use weir_transcript::HostEvent;
 use weir_wire::{Content, ContentBlock, Line, Message, MessageId};
 
+use crate::labels;
 use crate::message::{Failure, StoredMessage};
 
 const LINE: &str = "line";
@@ -96,6 +97,7 @@ impl Item {
             Self::Message(message) => NewEvent {
                 client_id: message.client_id.clone(),
                 search_text: Some(message.text.clone()),
+                labels: message_labels(message),
                 ..event(MESSAGE, json(serde_json::to_vec(&**message)))
             },
             Self::Note(note) => event(NOTE, json(serde_json::to_vec(note))),
@@ -118,6 +120,11 @@ impl Item {
             _ => None,
         }
     }
+}
+
+/// The labels of a message: its pictures are the only thing that is looked for in the log.
+pub(crate) fn message_labels(message: &StoredMessage) -> Vec<String> {
+    if message.images.is_empty() { Vec::new() } else { vec![labels::pictures_of(&message.message_id)] }
 }
 
 /// What a line can be found by: what the model said.

@@ -1,8 +1,8 @@
-//! The labels under which lines are kept in the log, so that some questions need not read all of it.
+//! The labels under which lines and messages are kept in the log, so that some questions need not read all of it.
 //!
 //! They only say where to look: whoever reads a labelled line looks at the line itself.
 
-use weir_wire::{ContentBlock, Line, Message, ToolUseId, ToolUseResult};
+use weir_wire::{ContentBlock, Line, Message, MessageId, ToolUseId, ToolUseResult};
 
 /// Calls that change files, and their results.
 pub(crate) const FILES: &str = "files";
@@ -12,6 +12,11 @@ const MOST_OPEN: usize = 1000;
 /// Where the result of a call is.
 pub(crate) fn output_of(tool: &ToolUseId) -> String {
     format!("output {tool}")
+}
+
+/// Where the pictures of a message are.
+pub(crate) fn pictures_of(message: &MessageId) -> String {
+    format!("pictures {message}")
 }
 
 /// Finds the labels of lines that come one after another.

@@ -126,6 +126,9 @@ pub struct Accepted {
     pub state: MessageState,
     /// Whether it was accepted before, under the same client id.
     pub duplicate: bool,
+    /// Whether what was accepted before says something else. Then this message is not in the log.
+    #[serde(skip)]
+    pub differs: bool,
 }
 
 /// A message of a session.

@@ -1,9 +1,9 @@
-//! What a tool call gave back, whole, from the log.
+//! What the view leaves out, from the log: whole outputs of tools, and pictures.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use weir_store::ConversationId;
-use weir_wire::{Content, ContentBlock, Decoder, Message, ToolUseId};
+use weir_wire::{Content, ContentBlock, Decoder, Message, MessageId, ToolUseId};
 
 use crate::core::Core;
 use crate::error::HostError;
@@ -24,6 +24,24 @@ pub(crate) fn tool_pictures(
     tool: &ToolUseId,
 ) -> Result<Vec<Image>, HostError> {
     find(core, id, tool, pictures)
+}
+
+/// Finds the pictures that somebody sent with a message. Blocks.
+pub(crate) fn message_pictures(
+    core: &Core,
+    id: &ConversationId,
+    message: &MessageId,
+) -> Result<Vec<Image>, HostError> {
+    let mut found = None;
+    walk_labelled(&*core.options.store, id, &labels::pictures_of(message), |event| {
+        if let Some(Item::Message(stored)) = Item::of(event)
+            && stored.message_id == *message
+        {
+            found = Some(stored.images.clone());
+        }
+        Ok(found.is_none())
+    })?;
+    found.ok_or(HostError::NoSuchMessage)
 }
 
 /// Finds the last result of a tool call, and gives what `read` makes of it.

@@ -81,18 +81,21 @@ impl NewSession {
     }
 }
 
+/// The longest argument that is one word.
+const LONGEST_WORD: usize = 1024;
+
 /// Refuses an argument that begins like a flag, or that has characters which no name has.
 pub(crate) fn check_word(what: &str, word: Option<&str>) -> Result<(), HostError> {
     let Some(word) = word else { return Ok(()) };
     let fits = !word.is_empty()
-        && word.len() <= 1024
+        && word.len() <= LONGEST_WORD
         && !word.starts_with('-')
         && !word.chars().any(char::is_control);
     if fits {
         return Ok(());
     }
     Err(HostError::Invalid(format!(
-        "the {what} must not be empty, begin with '-' or hold control characters"
+        "the {what} must have 1 to {LONGEST_WORD} bytes, and must not begin with '-' or hold control characters"
     )))
 }
 

@@ -1,6 +1,5 @@
 //! Events of Matrix as what came in.
 
-use matrix_sdk::ruma::events::reaction::ReactionEventContent;
 use matrix_sdk::ruma::events::room::MediaSource;
 use matrix_sdk::ruma::events::room::message::sanitize::remove_plain_reply_fallback;
 use matrix_sdk::ruma::events::room::message::{MessageType, Relation, RoomMessageEventContent};
@@ -55,7 +54,9 @@ pub(crate) fn read(event: &AnySyncTimelineEvent, setting: &Setting<'_>) -> Optio
             message(event, setting)
         }
         AnySyncMessageLikeEvent::Reaction(SyncMessageLikeEvent::Original(event)) => {
-            Some(reaction(event, setting))
+            let on = &event.content.relates_to;
+            let body = IncomingBody::Reaction { to: on.event_id.as_str().into(), key: on.key.clone() };
+            Some(about(&event.event_id, &event.sender, setting, body))
         }
         _ => None,
     }
@@ -71,7 +72,8 @@ fn message(
         Some(Relation::Replacement(change)) => {
             let (text, _) = body(&change.new_content.msgtype, setting.sender_name)?;
             let (text, _) = without_mention(&text, &setting.names);
-            return Some(changed(event, setting, &change.event_id, text));
+            let body = IncomingBody::Edited { message: change.event_id.as_str().into(), text };
+            return Some(about(&event.event_id, &event.sender, setting, body));
         }
         Some(Relation::Reply(reply)) => {
             let to = &reply.in_reply_to.event_id;
@@ -101,34 +103,12 @@ fn message(
     Some(Reading { incoming, wanted, answers })
 }
 
-/// The message was read when it came. Whether a change of it is of use is not decided here.
-fn changed(
-    event: &OriginalSyncMessageLikeEvent<RoomMessageEventContent>,
-    setting: &Setting<'_>,
-    message: &EventId,
-    text: String,
-) -> Reading {
+/// Something about a message that is there already. Whether it is of use is not decided here.
+fn about(id: &EventId, from: &UserId, setting: &Setting<'_>, body: IncomingBody) -> Reading {
     let incoming = Incoming {
-        key: event.event_id.to_string(),
+        key: id.to_string(),
         place: place(setting, None),
-        sender: sender(&event.sender, setting),
-        direct: setting.direct,
-        addressed: true,
-        order: setting.order,
-        message: None,
-        body: IncomingBody::Edited { message: message.as_str().into(), text },
-    };
-    Reading { incoming, wanted: Vec::new(), answers: None }
-}
-
-fn reaction(event: &OriginalSyncMessageLikeEvent<ReactionEventContent>, setting: &Setting<'_>) -> Reading {
-    let annotation = &event.content.relates_to;
-    let body =
-        IncomingBody::Reaction { to: annotation.event_id.as_str().into(), key: annotation.key.clone() };
-    let incoming = Incoming {
-        key: event.event_id.to_string(),
-        place: place(setting, None),
-        sender: sender(&event.sender, setting),
+        sender: sender(from, setting),
         direct: setting.direct,
         addressed: true,
         order: setting.order,

@@ -93,9 +93,11 @@ mod otlp {
     pub(super) fn layer(endpoint: Option<&str>) -> Result<(Identity, Guard), TelemetryError> {
         match endpoint {
             None => Ok((Identity::new(), Guard)),
-            Some(_) => {
-                Err(TelemetryError::Otlp("this program was built without the feature `otlp`".to_owned()))
-            }
+            Some(_) => Err(TelemetryError::Otlp(
+                "this program was built without the feature `otlp`; \
+                    `cargo build -p weir-cli --features otlp` builds one with it"
+                    .to_owned(),
+            )),
         }
     }
 }

@@ -95,7 +95,8 @@ pub struct Conversation {
     pub newest: u64,
     /// The size of all events.
     pub bytes: u64,
-    /// Grows with every change of any conversation, so it orders them by their last change.
+    /// Grows with the changes of all conversations, so it orders them by their last change. Events that follow one another
+    /// may have one together, as long as nobody asks.
     pub revision: u64,
 }
 

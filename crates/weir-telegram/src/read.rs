@@ -1,7 +1,7 @@
 //! Updates of Telegram as what came in.
 
 use teloxide_core::types::{
-    CallbackQuery, Chat, FileId, FileMeta, Message, ThreadId, Update, UpdateKind, User,
+    CallbackQuery, Chat, FileId, FileMeta, Message, MessageKind, ThreadId, Update, UpdateKind, User,
 };
 use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, Place, Sender};
 
@@ -37,6 +37,11 @@ fn message_read(
     me: &User,
 ) -> Option<(Incoming, Vec<Wanted>)> {
     let from = message.from.as_ref()?;
+    // Of what Telegram says by itself, such as that somebody has come, a move is for us.
+    let is_of_a_person = matches!(message.kind, MessageKind::Common(_));
+    if !is_of_a_person && message.migrate_from_chat_id().is_none() {
+        return None;
+    }
     let text = message.text().or_else(|| message.caption()).unwrap_or_default();
     let replied = message.reply_to_message();
     let replies_to_us =
@@ -160,7 +165,10 @@ fn wanted(message: &Message) -> Vec<Wanted> {
         let media_type = voice.mime_type.as_ref().map(ToString::to_string);
         want(&voice.file, None, "voice.ogg", media_type)
     });
-    [photo, document, audio, video, voice].into_iter().flatten().collect()
+    let round = message
+        .video_note()
+        .map(|video| want(&video.file, None, "video-message.mp4", Some("video/mp4".to_owned())));
+    [photo, document, audio, video, voice, round].into_iter().flatten().collect()
 }
 
 fn want(file: &FileMeta, name: Option<&String>, usual: &str, media_type: Option<String>) -> Wanted {

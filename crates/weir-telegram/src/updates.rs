@@ -9,7 +9,7 @@ use teloxide_core::requests::{JsonRequest, Payload};
 use teloxide_core::types::{Update, UpdateKind};
 use teloxide_core::{Bot, RequestError};
 
-const MESSAGE: [&str; 15] = [
+const MESSAGE: [&str; 16] = [
     "message_id",
     "message_thread_id",
     "is_topic_message",
@@ -23,8 +23,24 @@ const MESSAGE: [&str; 15] = [
     "audio",
     "video",
     "voice",
+    "video_note",
     "migrate_from_chat_id",
     "reply_to_message",
+];
+/// What people send that cannot be read here. Other messages without a text are Telegram's own: somebody has come, a
+/// message was pinned.
+const UNREADABLE: [&str; 11] = [
+    "sticker",
+    "location",
+    "venue",
+    "contact",
+    "poll",
+    "dice",
+    "game",
+    "story",
+    "paid_media",
+    "checklist",
+    "invoice",
 ];
 const QUERY: [&str; 5] = ["id", "from", "message", "chat_instance", "data"];
 const CHAT: [&str; 3] = ["id", "type", "title"];
@@ -64,7 +80,7 @@ pub(crate) fn understand(update: &Value) -> Option<Update> {
     for (name, value) in update {
         match name.as_str() {
             "message" | "edited_message" => {
-                simple.insert(name.clone(), only(value, &MESSAGE));
+                simple.insert(name.clone(), message(value));
             }
             "callback_query" => {
                 simple.insert(name.clone(), only(value, &QUERY));
@@ -75,6 +91,18 @@ pub(crate) fn understand(update: &Value) -> Option<Update> {
     // From a text, because the library borrows the names in it.
     let update: Update = serde_json::from_str(&Value::Object(simple).to_string()).ok()?;
     (!matches!(update.kind, UpdateKind::Error(_))).then_some(update)
+}
+
+/// A message with what is used here. One of a person with nothing in it that can be read is a text, empty or what was
+/// said with it, so that its sender can be told.
+fn message(value: &Value) -> Value {
+    let mut simple = only(value, &MESSAGE);
+    let is_unreadable = UNREADABLE.iter().any(|name| value.get(name).is_some());
+    if let Some(simple) = simple.as_object_mut().filter(|_| is_unreadable) {
+        let caption = simple.remove("caption").unwrap_or_else(|| "".into());
+        simple.entry("text").or_insert(caption);
+    }
+    simple
 }
 
 /// An object with these members only, and with what is inside of them made simple too.
@@ -109,6 +137,21 @@ mod tests {
         }});
         let UpdateKind::Message(message) = understand(&odd).unwrap().kind else { panic!() };
         assert_eq!(message.text(), Some("hello"));
+    }
+
+    #[test]
+    fn what_people_send_that_cannot_be_read_is_an_empty_text() {
+        let about = |what: &str, value: serde_json::Value| {
+            let update = json!({"update_id": 7, "message": {
+                "message_id": 2, "date": 0, "chat": {"id": 5, "type": "private", "first_name": "A"},
+                "from": {"id": 5, "is_bot": false, "first_name": "A"}, what: value,
+            }});
+            let UpdateKind::Message(message) = understand(&update).unwrap().kind else { panic!() };
+            message.text().map(str::to_owned)
+        };
+        assert_eq!(about("sticker", json!({"file_id": "s"})).as_deref(), Some(""));
+        assert_eq!(about("location", json!({"latitude": 1.0, "longitude": 2.0})).as_deref(), Some(""));
+        assert_eq!(about("new_chat_members", json!([])), None, "that is Telegram's own");
     }
 
     #[test]

@@ -162,7 +162,10 @@ impl Config {
         })?;
         let mut config = Self::parse(&text)
             .map_err(|error| BridgeError::Configuration(format!("{}: {error}", path.display())))?;
-        config.resolve(path.parent().unwrap_or(Path::new(".")));
+        // Folders must be known by their full names: conversations are kept with them, wherever the bridge is started.
+        let whole = std::path::absolute(path)
+            .map_err(|source| BridgeError::File { path: path.to_owned(), source })?;
+        config.resolve(whole.parent().unwrap_or(&whole));
         Ok(config)
     }
 

@@ -76,18 +76,25 @@ mod tests {
     use tokio::sync::{mpsc, oneshot};
 
     use super::Conversations;
-    use crate::channel::Doing;
+    use crate::channel::{Doing, OutgoingFile};
     use crate::driver::worker::REST;
     use crate::driver::{Engine, EngineError, Prompt};
-    use crate::engine::{Answer, Command, ConversationSettings, Ending, EndingOutcome, Facts, Report};
+    use crate::engine::{
+        Answer, Command, ConversationSettings, Ending, EndingOutcome, Facts, Report, WantedPictures,
+    };
+    use crate::machine::Event;
     use crate::store::BridgeStore;
 
-    /// Counts those who listen.
+    /// Counts those who listen, and tells them late of a picture.
     #[derive(Debug, Default)]
     struct Listened {
         listeners: Arc<AtomicUsize>,
         rests: AtomicBool,
+        pictured: Option<Duration>,
     }
+
+    /// How long a turn takes.
+    const A_TURN: Duration = Duration::from_millis(100);
 
     struct Listener(Arc<AtomicUsize>);
 
@@ -112,15 +119,8 @@ mod tests {
 
         fn finished<'a>(&'a self, _: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
             Box::pin(async move {
-                Ok(Ending {
-                    turn: message.to_owned(),
-                    outcome: EndingOutcome::Answered("done".to_owned()),
-                    said: String::new(),
-                    cost_usd: None,
-                    input_tokens: None,
-                    output_tokens: None,
-                    duration_ms: None,
-                })
+                tokio::time::sleep(A_TURN).await;
+                Ok(Ending::new(message.to_owned(), EndingOutcome::Answered("done".to_owned())))
             })
         }
 
@@ -128,13 +128,18 @@ mod tests {
             &'a self,
             _: &'a str,
             ready: oneshot::Sender<()>,
-            _: mpsc::UnboundedSender<Report>,
+            reports: mpsc::UnboundedSender<Report>,
         ) -> Doing<'a, ()> {
             self.listeners.fetch_add(1, Ordering::SeqCst);
             let listener = Listener(Arc::clone(&self.listeners));
             let _ = ready.send(());
             Box::pin(async move {
                 let _listener = listener;
+                if let Some(late) = self.pictured {
+                    tokio::time::sleep(late).await;
+                    let wanted = WantedPictures::OfTool { tool: "call".to_owned() };
+                    let _ = reports.send(Report::Pictured(wanted));
+                }
                 std::future::pending::<()>().await;
             })
         }
@@ -159,6 +164,15 @@ mod tests {
 
         fn set_model<'a>(&'a self, _: &'a str, _: Option<String>) -> Doing<'a, Result<(), EngineError>> {
             done()
+        }
+
+        fn pictures<'a>(&'a self, _: &'a str, _: &'a WantedPictures) -> Doing<'a, Vec<OutgoingFile>> {
+            let (name, media_type) = ("picture.png".to_owned(), "image/png".to_owned());
+            Box::pin(async move { vec![OutgoingFile { name, media_type, data: vec![1] }] })
+        }
+
+        fn calls_with_pictures<'a>(&'a self, _: &'a str, _: &'a str) -> Doing<'a, Vec<String>> {
+            Box::pin(async { self.pictured.map(|_| "call".to_owned()).into_iter().collect() })
         }
 
         fn is_at_rest<'a>(&'a self, _: &'a str) -> Doing<'a, bool> {
@@ -201,5 +215,25 @@ mod tests {
         says(&mut conversations, "a");
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!((listeners(), conversations.workers.len()), (2, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_picture_is_told_of_once_and_before_the_end_of_its_turn() {
+        for late in [Duration::ZERO, A_TURN, A_TURN * 3] {
+            let engine = Arc::new(Listened { pictured: Some(late), ..Listened::default() });
+            let store = Arc::new(BridgeStore::in_memory().unwrap());
+            let (tell, mut events) = mpsc::unbounded_channel();
+            let mut conversations = Conversations::new(engine, store, tell);
+            says(&mut conversations, "a");
+            let mut heard = Vec::new();
+            while let Ok(Some(event)) = tokio::time::timeout(A_TURN * 10, events.recv()).await {
+                match event {
+                    Event::Reported { report: Report::Pictures(_), .. } => heard.push("a picture"),
+                    Event::Reported { report: Report::Finished { .. }, .. } => heard.push("the end"),
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(heard, ["a picture", "the end"], "heard of after {late:?}");
+        }
     }
 }

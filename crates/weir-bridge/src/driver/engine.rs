@@ -93,9 +93,20 @@ pub trait Engine: Debug + Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
+    /// The calls of tools that gave pictures back, in the turn of a prompt.
+    fn calls_with_pictures<'a>(&'a self, _session: &'a str, _message: &'a str) -> Doing<'a, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
     /// Whether nothing can come of a conversation before somebody says something: no process is there for it.
     fn is_at_rest<'a>(&'a self, _session: &'a str) -> Doing<'a, bool> {
         Box::pin(std::future::ready(true))
+    }
+
+    /// A folder by its full name, if conversations may work in it. Nothing is begun by this. An engine without folders
+    /// need not look.
+    fn folder<'a>(&'a self, folder: &'a str) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(std::future::ready(Ok(folder.to_owned())))
     }
 
     /// How a conversation is doing; nothing if it has not begun. It is not begun by this.

@@ -1,8 +1,10 @@
-//! Keeps pictures of the agent until they are in the chat.
+//! Pictures of the agent on their way to the chat: their bytes are kept until they are there, and each is told of once.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::channel::{Attachment, OutgoingFile};
 use crate::store::BridgeStore;
@@ -24,4 +26,28 @@ pub(super) async fn keep(store: &Arc<BridgeStore>, files: Vec<OutgoingFile>) -> 
         }
     }
     kept
+}
+
+/// How many calls are remembered, at the most, beside those of the last turn.
+const MOST_CALLS: usize = 256;
+
+/// The calls whose pictures were told of, by session and call.
+///
+/// A call is heard of when it ends, and again when its turn has ended, because after a restart nobody may have listened.
+/// Which comes first is not known: the first to come tells, and a turn is over only when all of its pictures are told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ToldCalls(Arc<Mutex<HashSet<(String, String)>>>);
+
+impl ToldCalls {
+    pub(super) async fn lock(&self) -> MutexGuard<'_, HashSet<(String, String)>> {
+        self.0.lock().await
+    }
+
+    /// Forgets calls of earlier turns, of which nothing more is heard.
+    pub(super) async fn turn_has_ended(&self, session: &str, calls: &[String]) {
+        let mut told = self.lock().await;
+        if told.len() > MOST_CALLS {
+            told.retain(|(of, call)| of == session && calls.contains(call));
+        }
+    }
 }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::engine::{Engine, EngineError, Prompt, PromptFile};
-use super::pictures::keep;
+use super::pictures::{ToldCalls, keep};
 use crate::channel::Attachment;
 use crate::engine::{Command, ConversationSettings, EndingOutcome, Pictures, Report, WantedPictures};
 use crate::machine::Event;
@@ -40,6 +40,25 @@ impl Parts {
             self.tell(scope, conversation, Report::Pictures(kept));
         }
     }
+
+    /// Tells of the pictures of a call, unless that was done. When this is over it is done, whoever does it.
+    async fn tell_pictures_of(
+        &self,
+        told: &ToldCalls,
+        scope: &str,
+        conversation: &str,
+        session: &str,
+        call: &str,
+    ) {
+        let mut told = told.lock().await;
+        let call = (session.to_owned(), call.to_owned());
+        if !told.contains(&call) {
+            let wanted = WantedPictures::OfTool { tool: call.1.clone() };
+            self.tell_pictures(scope, conversation, session, &wanted).await;
+            // Not before: whoever does it may be ended in the middle.
+            told.insert(call);
+        }
+    }
 }
 
 /// Carries out the commands of a scope.
@@ -53,6 +72,7 @@ pub(super) struct Worker {
     listening: JoinSet<()>,
     /// Prompts whose turns have not ended.
     prompts: JoinSet<()>,
+    told: ToldCalls,
 }
 
 struct Follow {
@@ -69,6 +89,7 @@ impl Worker {
             follows: HashMap::new(),
             listening: JoinSet::new(),
             prompts: JoinSet::new(),
+            told: ToldCalls::default(),
         }
     }
 
@@ -134,6 +155,10 @@ impl Worker {
                 let facts = engine.facts(key).await;
                 self.report(key, Report::Facts { number, facts });
             }
+            Command::LookAt { number, folder } => {
+                let folder = engine.folder(&folder).await.map_err(|error| error.message);
+                self.report(key, Report::Folder { number, folder });
+            }
             // A conversation that was never talked to has nothing to end, to answer or to change.
             Command::Interrupt => {
                 if let Ok(session) = self.session(conversation).await {
@@ -173,7 +198,7 @@ impl Worker {
 
     async fn send(&mut self, conversation: &ConversationSettings, prompt: Prompt) -> Result<(), EngineError> {
         let mut session = self.follow(conversation).await?;
-        let client_id = prompt.client_id.clone();
+        let (client_id, is_first) = (prompt.client_id.clone(), !prompt.steer);
         let sent = self.parts.engine.send(&session, prompt.clone()).await;
         let message = match sent {
             Err(error) if !error.passing => {
@@ -183,11 +208,19 @@ impl Worker {
             }
             sent => sent?,
         };
-        let (parts, scope) = (self.parts.clone(), self.scope.clone());
+        let (parts, scope, told) = (self.parts.clone(), self.scope.clone(), self.told.clone());
         let (key, pictures, since) = (conversation.key.clone(), conversation.pictures, crate::now());
         self.prompts.spawn(async move {
             let report = match parts.engine.finished(&session, &message).await {
                 Ok(ending) => {
+                    // Most were told when their tools ended. After a restart nobody had listened to all of them.
+                    if pictures != Pictures::None && is_first {
+                        let calls = parts.engine.calls_with_pictures(&session, &message).await;
+                        for call in &calls {
+                            parts.tell_pictures_of(&told, &scope, &key, &session, call).await;
+                        }
+                        told.turn_has_ended(&session, &calls).await;
+                    }
                     if let (Pictures::Named, EndingOutcome::Answered(text)) = (pictures, &ending.outcome) {
                         let wanted = WantedPictures::Named { text: text.clone(), since };
                         parts.tell_pictures(&scope, &key, &session, &wanted).await;
@@ -229,12 +262,15 @@ impl Worker {
         let (reports, mut heard) = mpsc::unbounded_channel();
         let (ready, is_ready) = oneshot::channel();
         let (parts, name, scope) = (self.parts.clone(), session.clone(), self.scope.clone());
-        let (key, pictures) = (conversation.key.clone(), conversation.pictures);
+        let (key, pictures, told) = (conversation.key.clone(), conversation.pictures, self.told.clone());
         let task = self.listening.spawn(async move {
             let pass_on = async {
                 while let Some(report) = heard.recv().await {
                     match report {
                         Report::Pictured(_) if pictures == Pictures::None => {}
+                        Report::Pictured(WantedPictures::OfTool { tool }) => {
+                            parts.tell_pictures_of(&told, &scope, &key, &name, &tool).await;
+                        }
                         Report::Pictured(wanted) => parts.tell_pictures(&scope, &key, &name, &wanted).await,
                         report => parts.tell(&scope, &key, report),
                     }

@@ -8,7 +8,8 @@ use serde_json::Value;
 use weir_transcript::{RequestKind, RequestState, TurnCause};
 use weir_wire::MessageId;
 
-use crate::engine::{Ask, AskKind, Question, Report};
+use super::asking::{kind, rule_in_words};
+use crate::engine::{Ask, Report};
 
 /// Turns events into reports.
 #[derive(Debug)]
@@ -190,81 +191,4 @@ fn by_whom(verb: &str, by: Option<String>) -> String {
         Some(by) => format!("{verb} by {by}."),
         None => format!("{verb} elsewhere."),
     }
-}
-
-fn kind(request: RequestKind) -> Option<AskKind> {
-    Some(match request {
-        RequestKind::Permission { tool_name, input, description, reason, blocked_path, suggestions } => {
-            let mut details: Vec<String> = description.into_iter().chain(reason).collect();
-            details.extend(blocked_path.map(|path| format!("It is outside the allowed folders: `{path}`")));
-            details.push(arguments(&input));
-            let rules: Vec<String> = suggestions.iter().filter_map(rule_in_words).collect();
-            if !rules.is_empty() {
-                details.push(format!("\"Allow always\" adds the rule {}", rules.join(", ")));
-            }
-            AskKind::Permission {
-                tool: tool_name,
-                details: details.join("\n\n"),
-                can_be_remembered: !rules.is_empty(),
-            }
-        }
-        RequestKind::Plan { plan, .. } => AskKind::Permission {
-            tool: "this plan".to_owned(),
-            details: plan.unwrap_or_default(),
-            can_be_remembered: false,
-        },
-        RequestKind::Question { questions, .. } => AskKind::Questions(
-            questions
-                .into_iter()
-                .map(|question| Question {
-                    options: question
-                        .options
-                        .into_iter()
-                        .flatten()
-                        .map(|option| (option.label, option.description.unwrap_or_default()))
-                        .collect(),
-                    several: question.multi_select.unwrap_or(false),
-                    question: question.question,
-                })
-                .collect(),
-        ),
-        _ => return None,
-    })
-}
-
-/// A rule that allows something, in words. Other suggestions, such as another permission mode, reach too far for a
-/// button in a chat.
-fn rule_in_words(suggestion: &Value) -> Option<String> {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let adds = suggestion.get("type").and_then(Value::as_str) == Some("addRules");
-    let allows = suggestion.get("behavior").and_then(Value::as_str) == Some("allow");
-    let rules = suggestion.get("rules").and_then(Value::as_array).filter(|_| adds && allows)?;
-    let words: Option<Vec<String>> = rules
-        .iter()
-        .map(|rule| {
-            let tool = text(rule, "toolName")?;
-            Some(
-                text(rule, "ruleContent")
-                    .map_or_else(|| format!("`{tool}`"), |content| format!("`{tool}({content})`")),
-            )
-        })
-        .collect();
-    words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
-}
-
-/// The arguments of a tool, as a person can judge them.
-fn arguments(input: &Value) -> String {
-    const MOST: usize = 1_500;
-    let text = match input.get("command").and_then(Value::as_str) {
-        Some(command) => command.to_owned(),
-        None => serde_json::to_string_pretty(input).unwrap_or_default(),
-    };
-    let mut shown: String = text.chars().take(MOST).collect();
-    if shown.len() < text.len() {
-        shown.push_str("\n(there is more)");
-    }
-    // A fence that is longer than any in the text cannot be closed by it.
-    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}\n{shown}\n{fence}")
 }

@@ -1,5 +1,6 @@
 //! The engine that people use: conversations of a [`weir_host::Host`].
 
+mod asking;
 mod events;
 mod files;
 mod pictures;
@@ -260,11 +261,26 @@ impl Engine for HostEngine {
         })
     }
 
+    fn calls_with_pictures<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Vec<String>> {
+        Box::pin(async move {
+            let Ok(id) = session_id(session) else { return Vec::new() };
+            let Ok(view) = self.host.view(&id).await else { return Vec::new() };
+            pictures::calls_with_pictures(&view, &MessageId::from(message))
+        })
+    }
+
     fn is_at_rest<'a>(&'a self, session: &'a str) -> Doing<'a, bool> {
         Box::pin(async move {
             let Ok(id) = session_id(session) else { return true };
             let info = self.host.info(&id).await;
             info.map_or(true, |info| !info.has_process && !info.status.is_busy() && info.queued == 0)
+        })
+    }
+
+    fn folder<'a>(&'a self, folder: &'a str) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(async move {
+            let found = self.host.allowed_folder(folder).await.map_err(|error| failed(&error))?;
+            Ok(found.to_string_lossy().into_owned())
         })
     }
 

@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pulldown_cmark::{Event, Parser, Tag};
 use weir_host::Image;
+use weir_transcript::{EntryBody, View};
+use weir_wire::MessageId;
 
 use crate::channel::OutgoingFile;
 
@@ -21,6 +23,19 @@ pub(super) fn of_tool(pictures: Vec<Image>) -> Vec<OutgoingFile> {
         Some(OutgoingFile { name: format!("picture.{ending}"), media_type: media_type.to_owned(), data })
     });
     named.collect()
+}
+
+/// The tools of the turn of a message that gave pictures back. Those of sub-agents are left out.
+pub(super) fn calls_with_pictures(view: &View, message: &MessageId) -> Vec<String> {
+    let turn = view.turns.iter().rev().find(|turn| turn.messages.contains(message)).map(|turn| turn.id);
+    let of_turn = view.entries.iter().filter(|entry| turn.is_some() && entry.turn == turn);
+    let tools = of_turn.filter(|entry| entry.parent.is_none()).filter_map(|entry| match &entry.body {
+        EntryBody::Tool(tool) if tool.output.as_ref().is_some_and(|output| output.images > 0) => {
+            Some(tool.id.to_string())
+        }
+        _ => None,
+    });
+    tools.collect()
 }
 
 /// Pictures in the workspace that an answer names, and that were written after this time. Blocks.

@@ -48,7 +48,8 @@ impl Bridge {
         // A number may answer a question, in a group too.
         let answers =
             self.open_ask(&scope_key, &incoming.place, reply_to).is_some() && words::choice(&text).is_some();
-        if is_empty || !(for_us || answers) {
+        // A sticker in a group that is for nobody is not for us either.
+        if !(for_us || answers) || is_empty && !(incoming.direct || incoming.addressed) {
             return;
         }
         let id = InboxId(self.next_id());
@@ -70,6 +71,10 @@ impl Bridge {
         self.change(put(Kind::Inbox, id.key(), &record));
         self.inbox.insert(id, record.clone());
         if self.too_much(&record) {
+            return;
+        }
+        if is_empty {
+            self.refuse(&record, words::NOTHING_TO_READ);
             return;
         }
         self.route(&record, reply_to);
@@ -111,6 +116,10 @@ impl Bridge {
             return;
         }
         let busy = scope.reply.is_some() || scope.is_running();
+        if scope.settings.queue != QueueMode::Interrupt {
+            self.say_that_it_waits(record);
+        }
+        let scope = self.scope_for(&record.scope, &record.place);
         match scope.settings.queue {
             QueueMode::Steer if scope.can_steer() => {
                 self.steer(record);

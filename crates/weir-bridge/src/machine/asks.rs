@@ -1,5 +1,7 @@
 //! Permission requests and questions in the chat. The first answer wins; no answer in time is a no.
 
+use std::collections::BTreeSet;
+
 use crate::channel::{Button, Incoming, MessageRef, Place, Sender};
 use crate::engine::{Answer, Ask, AskKind, Command};
 
@@ -12,7 +14,7 @@ use super::{Action, Bridge};
 /// What can be chosen now.
 pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
     match &ask.ask.kind {
-        AskKind::Permission { can_be_remembered: true, .. } => {
+        AskKind::Permission { always: Some(_), .. } => {
             vec!["Allow".into(), "Allow always".into(), "Deny".into()]
         }
         AskKind::Permission { .. } => vec!["Allow".into(), "Deny".into()],
@@ -20,6 +22,27 @@ pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
             .get(ask.answers.len())
             .map(|question| question.options.iter().map(|(label, _)| label.clone()).collect())
             .unwrap_or_default(),
+    }
+}
+
+/// What was asked, for whoever reads it when it is over.
+fn subject(ask: &AskRecord) -> String {
+    match &ask.ask.kind {
+        AskKind::Permission { tool, details, .. } => format!("{tool}\n\n{details}"),
+        AskKind::Questions(questions) => {
+            let asked = questions.iter().map(|question| format!("**{}**", question.question));
+            asked.collect::<Vec<_>>().join("\n\n")
+        }
+    }
+}
+
+/// Whether several can be chosen now.
+fn takes_several(ask: &AskRecord) -> bool {
+    match &ask.ask.kind {
+        AskKind::Permission { .. } => false,
+        AskKind::Questions(questions) => {
+            questions.get(ask.answers.len()).is_some_and(|question| question.several)
+        }
     }
 }
 
@@ -38,8 +61,10 @@ pub(super) fn text(ask: &AskRecord) -> String {
         lines.collect::<Vec<_>>().join("\n")
     };
     match &ask.ask.kind {
-        AskKind::Permission { tool, details, .. } => {
-            format!("**May {tool} be used?**\n\n{details}\n\n{}", choices(labels(ask)))
+        AskKind::Permission { tool, details, always } => {
+            let rule = always.as_ref().map(|rule| format!("\n\n\"Allow always\" adds the rule {rule}"));
+            let rule = rule.unwrap_or_default();
+            format!("**May {tool} be used?**\n\n{details}{rule}\n\n{}", choices(labels(ask)))
         }
         AskKind::Questions(questions) => {
             let Some(question) = questions.get(ask.answers.len()) else { return String::new() };
@@ -139,7 +164,14 @@ impl Bridge {
             .get(&id)
             .is_some_and(|card| card.record.message.is_some() && card.record.message.as_ref() == reply_to);
         let taken = match words::choice(&record.text) {
-            Some(choice) => self.choose(id, &choice, &record.sender),
+            Some(choice) if self.choose(id, &choice, &record.sender) => true,
+            Some(_) => {
+                // It would wait behind the very question that it is meant for.
+                let ask = self.cards.get(&id).and_then(|card| card.record.ask.as_ref());
+                let words = ask.map(|ask| words::no_such_choice(labels(ask).len(), takes_several(ask)));
+                self.refuse(record, &words.unwrap_or_default());
+                return true;
+            }
             None if replies && words::command(&record.text).is_none() => {
                 self.own_words(id, record.text.trim(), &record.sender)
             }
@@ -149,6 +181,17 @@ impl Bridge {
             self.settle(record.id, Outcome::Answered);
         }
         taken
+    }
+
+    /// Says that a message has to wait for the answer to a question of its conversation, once for each question.
+    pub(super) fn say_that_it_waits(&mut self, record: &InboxRecord) {
+        let is_open = |card: &&mut Card| {
+            !card.said_to_wait && card.record.ask.as_ref().is_some_and(|ask| ask.scope == record.scope)
+        };
+        if let Some(card) = self.cards.values_mut().find(is_open) {
+            card.said_to_wait = true;
+            self.tell(&record.place, record.message.as_ref(), words::WAITS_FOR_ANSWER);
+        }
     }
 
     /// A button was pressed.
@@ -193,12 +236,12 @@ impl Bridge {
             Choice::No => find("Deny").or_else(|| find("No")).map(|index| vec![index]),
         };
         let Some(numbers) = numbers else { return false };
+        let numbers: BTreeSet<usize> = numbers.into_iter().collect();
         let chosen: Vec<String> = numbers.iter().filter_map(|index| labels.get(*index).cloned()).collect();
         match &ask.ask.kind {
             AskKind::Permission { .. } => self.permission_chosen(id, &ask, &chosen, sender),
-            AskKind::Questions(questions) => {
-                let several = questions.get(ask.answers.len()).is_some_and(|question| question.several);
-                if chosen.len() > 1 && !several {
+            AskKind::Questions(_) => {
+                if chosen.len() > 1 && !takes_several(&ask) {
                     return false;
                 }
                 self.question_answered(id, ask, chosen, sender);
@@ -224,13 +267,14 @@ impl Bridge {
             self.tell(&place, None, words::ONLY_ADMINS);
             return;
         }
-        let AskKind::Permission { tool, details, .. } = &ask.ask.kind else { return };
-        let verb = match &answer {
-            Answer::Allow { always: true } => "Always allowed",
-            Answer::Allow { .. } => "Allowed",
-            Answer::Deny { .. } | Answer::Choices(_) => "Denied",
+        let AskKind::Permission { tool, details, always } = &ask.ask.kind else { return };
+        let (verb, rule) = match &answer {
+            Answer::Allow { always: true } => ("Always allowed", always.as_deref()),
+            Answer::Allow { .. } => ("Allowed", None),
+            Answer::Deny { .. } | Answer::Choices(_) => ("Denied", None),
         };
-        let closing = format!("{verb} by {}: {tool}\n\n{details}", sender.name);
+        let rule = rule.map(|rule| format!("\n\nThe rule {rule} was added.")).unwrap_or_default();
+        let closing = format!("{verb} by {}: {tool}\n\n{details}{rule}", sender.name);
         self.answer(id, ask, answer, &sender.name);
         self.close_card(id, &closing);
     }
@@ -302,7 +346,7 @@ impl Bridge {
             .collect();
         for (id, ask) in expired {
             self.answer(id, &ask, Answer::Deny { message: words::TIMED_OUT.to_owned() }, "the bridge");
-            self.close_card(id, words::TIMED_OUT);
+            self.close_card(id, &format!("{}\n\n{}", words::TIMED_OUT, subject(&ask)));
         }
     }
 

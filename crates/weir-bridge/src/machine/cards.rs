@@ -21,6 +21,8 @@ pub(super) struct Card {
     pub(super) not_before: i64,
     /// The engine was given our answer and has not said whether it was the first.
     pub(super) answering: Option<Answering>,
+    /// Somebody who wrote something else knows that an answer is waited for.
+    pub(super) said_to_wait: bool,
 }
 
 /// An answer of ours on its way to the engine.
@@ -42,6 +44,7 @@ impl Card {
             failures: 0,
             not_before: 0,
             answering: None,
+            said_to_wait: false,
         }
     }
 

@@ -6,11 +6,18 @@ use super::records::{InboxId, InboxRecord, Outcome, Role};
 use super::words::{self, Typed};
 use super::{Action, Bridge};
 
-/// A command that waits for the engine's facts.
+/// What a command has asked the engine.
 #[derive(Debug, Clone)]
-pub(super) struct FactsRequest {
+pub(super) struct Question {
     message: InboxId,
-    only_cost: bool,
+    about: About,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum About {
+    Cost,
+    Status,
+    Folder,
 }
 
 impl Bridge {
@@ -21,8 +28,8 @@ impl Bridge {
         match typed.name.as_str() {
             "new" => self.new_conversation(record),
             "stop" => self.stop(record),
-            "status" => self.describe(record, false),
-            "cost" => self.describe(record, true),
+            "status" => self.describe(record, About::Status),
+            "cost" => self.describe(record, About::Cost),
             "model" => self.set_model(record, &typed.argument),
             "resume" => self.resume(record, &typed.argument),
             "cd" => self.change_folder(record, &typed.argument),
@@ -42,21 +49,20 @@ impl Bridge {
         }
     }
 
-    fn describe(&mut self, record: &InboxRecord, only_cost: bool) {
+    fn describe(&mut self, record: &InboxRecord, about: About) {
         let number = self.next_id();
-        self.facts.insert(number, FactsRequest { message: record.id, only_cost });
+        self.questions.insert(number, Question { message: record.id, about });
         self.tell_engine(&record.scope, Command::Describe { number });
     }
 
     /// The engine told how a conversation is doing.
     pub(super) fn described(&mut self, number: u64, facts: Option<&Facts>) {
-        let Some(request) = self.facts.remove(&number) else { return };
-        let Some(record) = self.inbox.get(&request.message).cloned() else { return };
+        let Some(question) = self.questions.remove(&number) else { return };
+        let Some(record) = self.inbox.get(&question.message).cloned() else { return };
         let Some(scope) = self.scopes.get(&record.scope) else { return };
-        let text = if request.only_cost {
-            words::cost(facts)
-        } else {
-            words::status(&scope.key, scope.settings.per, scope.settings.queue, scope.waiting.len(), facts)
+        let text = match question.about {
+            About::Cost => words::cost(facts),
+            About::Status | About::Folder => words::status(scope, facts),
         };
         self.done(&record, &text);
     }
@@ -77,26 +83,16 @@ impl Bridge {
         if running {
             self.interrupt(&record.scope);
         }
-        let text = match (running, forgotten) {
-            (false, 0) => "Nothing runs here.".to_owned(),
-            (true, 0) => "Stopping.".to_owned(),
-            (_, 1) => "Stopping. One message that waited was not read.".to_owned(),
-            (_, count) => format!("Stopping. {count} messages that waited were not read."),
-        };
+        let text = if running || forgotten > 0 { "Stopping." } else { "Nothing runs here." };
+        let text = words::with_forgotten(text.to_owned(), forgotten);
         self.done(record, &text);
     }
 
     fn new_conversation(&mut self, record: &InboxRecord) {
         let forgotten = self.forget_waiting(&record.scope);
         self.leave(&record.scope);
-        let text = match forgotten {
-            0 => "A new conversation begins with your next message.".to_owned(),
-            1 => "A new conversation begins with your next message. One message that waited was not read."
-                .to_owned(),
-            count => format!(
-                "A new conversation begins with your next message. {count} messages that waited were not read."
-            ),
-        };
+        let text = "A new conversation begins with your next message.".to_owned();
+        let text = words::with_forgotten(text, forgotten);
         self.done(record, &text);
     }
 
@@ -164,25 +160,38 @@ impl Bridge {
             self.refuse(record, words::ONLY_ADMINS);
             return;
         }
-        let workspace = match folder {
-            "" => None,
-            absolute if std::path::Path::new(absolute).is_absolute() => Some(absolute.to_owned()),
-            relative => {
-                let base =
-                    self.scopes.get(&record.scope).map_or("", |scope| scope.settings.workspace.as_str());
-                Some(std::path::Path::new(base).join(relative).to_string_lossy().into_owned())
-            }
-        };
-        self.forget_waiting(&record.scope);
+        if folder.is_empty() {
+            self.go_to(record, None);
+            return;
+        }
+        let here = self.scopes.get(&record.scope).map_or("", super::scope::Scope::workspace);
+        // An absolute path stays what it is.
+        let folder = std::path::Path::new(here).join(folder).to_string_lossy().into_owned();
+        let number = self.next_id();
+        self.questions.insert(number, Question { message: record.id, about: About::Folder });
+        self.tell_engine(&record.scope, Command::LookAt { number, folder });
+    }
+
+    /// The engine told whether a folder can be gone to.
+    pub(super) fn looked_at(&mut self, number: u64, folder: Result<String, String>) {
+        let Some(question) = self.questions.remove(&number) else { return };
+        let Some(record) = self.inbox.get(&question.message).cloned() else { return };
+        match folder {
+            Ok(folder) => self.go_to(&record, Some(folder)),
+            Err(reason) => self.refuse(&record, &format!("{reason} {}", words::SAME_FOLDER)),
+        }
+    }
+
+    /// Begins a conversation in another folder, or in the usual one.
+    fn go_to(&mut self, record: &InboxRecord, folder: Option<String>) {
+        let forgotten = self.forget_waiting(&record.scope);
         self.leave(&record.scope);
         if let Some(scope) = self.scopes.get_mut(&record.scope) {
-            scope.record.workspace.clone_from(&workspace);
+            scope.record.workspace.clone_from(&folder);
         }
         self.keep_scope(&record.scope);
-        let text = match workspace {
-            Some(folder) => format!("A new conversation begins with your next message, in `{folder}`."),
-            None => "A new conversation begins with your next message, in the usual folder.".to_owned(),
-        };
-        self.done(record, &text);
+        let place = folder.map_or_else(|| "the usual folder".to_owned(), |folder| format!("`{folder}`"));
+        let text = format!("A new conversation begins with your next message, in {place}.");
+        self.done(record, &words::with_forgotten(text, forgotten));
     }
 }

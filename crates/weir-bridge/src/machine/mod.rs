@@ -187,7 +187,8 @@ pub struct Bridge {
     /// Deliveries that were taken, by their fingerprints: there are thousands of them.
     seen: HashSet<u128>,
     done: VecDeque<(InboxId, u128)>,
-    facts: HashMap<u64, commands::FactsRequest>,
+    /// Commands that wait for what the engine says, by the number of the question.
+    questions: HashMap<u64, commands::Question>,
     operations: HashMap<u64, Target>,
     last_id: u64,
     now: i64,
@@ -212,7 +213,7 @@ impl Bridge {
             moves: BTreeMap::new(),
             seen: HashSet::new(),
             done: VecDeque::new(),
-            facts: HashMap::new(),
+            questions: HashMap::new(),
             operations: HashMap::new(),
             last_id: 0,
             now: 0,

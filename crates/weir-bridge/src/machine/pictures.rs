@@ -13,10 +13,18 @@ impl Bridge {
         for file in files {
             let Some(scope) = self.scopes.get_mut(key) else { return };
             // One that comes after its turn is shown all the same.
-            let reply = scope.reply.as_ref().filter(|reply| reply.record.conversation == conversation);
-            let place = reply.map_or_else(|| scope.place.clone(), |reply| reply.record.place.clone());
-            let is_new = scope.pictures.insert(file.blob.clone());
-            if is_new && scope.pictures.len() <= most {
+            let reply = scope.reply.as_mut().filter(|reply| reply.record.conversation == conversation);
+            let place = reply.as_ref().map_or(&scope.place, |reply| &reply.record.place).clone();
+            if !scope.pictures.insert(file.blob.clone()) {
+                continue;
+            }
+            let is_shown = scope.pictures.len() <= most;
+            if let Some(reply) = reply {
+                // After a restart the engine tells of all pictures of the turn again.
+                reply.record.pictures.push(file.blob.clone());
+                self.keep_reply(key);
+            }
+            if is_shown {
                 self.show_picture(&place, file);
             }
         }

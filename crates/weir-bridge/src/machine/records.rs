@@ -145,6 +145,9 @@ pub(super) struct ReplyRecord {
     pub(super) reply_to: Option<MessageRef>,
     pub(super) parts: Vec<PartRecord>,
     pub(super) settled: Option<Settled>,
+    /// Pictures of the turn that were seen to, by what is in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) pictures: Vec<String>,
 }
 
 /// What a reply says in the end.

@@ -117,6 +117,7 @@ impl Bridge {
             answered.extend(&record.messages);
             let (key, settled) = (record.scope.clone(), record.settled.is_some());
             if let Some(scope) = self.scopes.get_mut(&key) {
+                scope.pictures = record.pictures.iter().cloned().collect();
                 scope.reply = Some(Reply::new(record));
             }
             if !settled {

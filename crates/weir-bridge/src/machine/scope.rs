@@ -75,6 +75,16 @@ impl Scope {
         self.waiting.insert(at, (order, id));
     }
 
+    /// The model that a new conversation has; none is the CLI's own choice.
+    pub(super) fn model(&self) -> Option<&str> {
+        self.record.model.as_deref().or(self.settings.model.as_deref())
+    }
+
+    /// The folder that a new conversation works in.
+    pub(super) fn workspace(&self) -> &str {
+        self.record.workspace.as_deref().unwrap_or(&self.settings.workspace)
+    }
+
     /// The key of the conversation that is talked to.
     pub(super) fn conversation_key(&self) -> String {
         format!("bridge/{}/{}", self.key, self.record.current)
@@ -97,7 +107,7 @@ impl Scope {
                 current.map_or("chat", |current| current.title.as_str())
             ),
             workspace: own.unwrap_or_else(|| self.settings.workspace.clone()),
-            model: self.record.model.clone().or_else(|| self.settings.model.clone()),
+            model: self.model().map(str::to_owned),
             permission_mode: self.settings.permission_mode.clone(),
             allowed_tools: self.settings.allowed_tools.clone(),
             disallowed_tools: self.settings.disallowed_tools.clone(),

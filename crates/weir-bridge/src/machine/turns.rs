@@ -40,6 +40,7 @@ impl Bridge {
             Report::TooLate { request, how } => self.too_late(&request, &how),
             Report::Unasked { text } => self.tell_scope(key, &text),
             Report::Facts { number, facts } => self.described(number, facts.as_ref()),
+            Report::Folder { number, folder } => self.looked_at(number, folder),
             Report::Pictures(files) => self.pictured(key, conversation, files),
             // The driver sees to that.
             Report::Pictured(_) => {}
@@ -123,12 +124,14 @@ impl Bridge {
             reply_to,
             parts: Vec::new(),
             settled: None,
+            pictures: Vec::new(),
         };
         for id in messages {
             self.mark_sent(id, &conversation);
         }
         if let Some(scope) = self.scopes.get_mut(key) {
             scope.reply = Some(Reply::new(record));
+            scope.pictures.clear();
             scope.refusals = 0;
         }
         self.keep_reply(key);
@@ -286,7 +289,6 @@ impl Bridge {
         if left_out > 0 {
             markdown = after(markdown, &words::more_pictures(left_out));
         }
-        scope.pictures.clear();
         if let Some(footer) = footer {
             markdown = after(markdown, &footer);
         }
@@ -334,15 +336,7 @@ impl Bridge {
             Some(_) => format!("{reason}\n\n{}", words::OUT_OF_FOLDER),
             None => reason,
         };
-        let ending = Ending {
-            turn: format!("not-taken-{refused}"),
-            outcome: EndingOutcome::Failed(reason),
-            said: String::new(),
-            cost_usd: None,
-            input_tokens: None,
-            output_tokens: None,
-            duration_ms: None,
-        };
+        let ending = Ending::new(format!("not-taken-{refused}"), EndingOutcome::Failed(reason));
         self.settle_reply(key, ending);
     }
 

@@ -2,6 +2,9 @@
 
 use crate::engine::{Ending, Facts};
 
+use super::scope::Scope;
+use super::{Per, QueueMode};
+
 pub(super) const PAIRING_HINT: &str = "I do not know you yet. Ask the owner for a pairing code (`weir bridge pair`), then send me `/pair CODE` or `!pair CODE`.";
 pub(super) const PAIRED: &str = "You are paired. Send me a message, or `/help`.";
 pub(super) const WRONG_CODE: &str = "That code is not valid. Codes work once, and for a short time.";
@@ -19,6 +22,10 @@ pub(super) const IN_FILE: &str = "_The whole answer is in the file below._";
 pub(super) const TIMED_OUT: &str = "Nobody answered in time, so it was denied.";
 pub(super) const EDITED_TOO_LATE: &str = "I had begun with this message when you changed it. If the change matters, send it as a message of its own.";
 pub(super) const RESTARTED: &str = "The bridge was restarted, so this is no longer open.";
+pub(super) const SAME_FOLDER: &str = "Nothing has changed.";
+pub(super) const NOTHING_TO_READ: &str =
+    "There is nothing in this message that I can read. Send a text, a picture or a file.";
+pub(super) const WAITS_FOR_ANSWER: &str = "I have asked something, and wait for the answer: choose one of the numbers, or reply to the question. This message is kept for after that.";
 pub(super) const OUT_OF_FOLDER: &str = "`/cd` without a folder goes back to the usual one.";
 pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
 
@@ -79,7 +86,7 @@ pub(super) fn choice(text: &str) -> Option<Choice> {
     }
     let mut numbers = Vec::new();
     for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
-        numbers.push(word.parse().ok().filter(|number| (1..=99).contains(number))?);
+        numbers.push(word.parse().ok().filter(|number| (0..=99).contains(number))?);
     }
     (!numbers.is_empty()).then_some(Choice::Numbers(numbers))
 }
@@ -147,37 +154,56 @@ fn duration(ms: u64) -> String {
     }
 }
 
+/// A sentence, with how many messages were taken out of the queue.
+pub(super) fn with_forgotten(sentence: String, count: usize) -> String {
+    match count {
+        0 => sentence,
+        1 => format!("{sentence} One message that waited was not read."),
+        count => format!("{sentence} {count} messages that waited were not read."),
+    }
+}
+
 /// What `/status` says.
-pub(super) fn status(
-    scope: &str,
-    per: super::Per,
-    queue: super::QueueMode,
-    waiting: usize,
-    facts: Option<&Facts>,
-) -> String {
-    let shared = match per {
-        super::Per::Chat => "shared by everybody in this chat",
-        super::Per::Thread => "shared by everybody in this thread",
-        super::Per::User => "yours alone",
+pub(super) fn status(scope: &Scope, facts: Option<&Facts>) -> String {
+    let shared = match scope.settings.per {
+        Per::Chat => "shared by everybody in this chat",
+        Per::Thread => "shared by everybody in this thread",
+        Per::User => "yours alone",
     };
-    let queue = match queue {
-        super::QueueMode::Collect => "collect",
-        super::QueueMode::Steer => "steer",
-        super::QueueMode::Followup => "followup",
-        super::QueueMode::Interrupt => "interrupt",
+    let queue = match scope.settings.queue {
+        QueueMode::Collect => "collect",
+        QueueMode::Steer => "steer",
+        QueueMode::Followup => "followup",
+        QueueMode::Interrupt => "interrupt",
     };
-    let mut lines = vec![format!("Scope: `{scope}`, {shared}")];
-    match facts {
+    let mut lines = vec![format!("Scope: `{}`, {shared}", scope.key)];
+    let (model, folder) = match facts {
         Some(facts) => {
             lines.push(format!("Session: `{}` ({})", facts.session, facts.status));
-            lines.push(format!("Model: {}", facts.model.as_deref().unwrap_or("the CLI's own choice")));
-            lines.push(format!("Folder: `{}`", facts.workspace));
-            lines.push(cost(Some(facts)));
+            (facts.model.as_deref(), facts.workspace.as_str())
         }
-        None => lines.push("Session: none yet; the next message begins one".to_owned()),
-    }
-    lines.push(format!("Messages while a turn runs: {queue}; {waiting} waiting"));
+        None => {
+            lines.push("Session: none yet; the next message begins one".to_owned());
+            (scope.model(), scope.workspace())
+        }
+    };
+    lines.push(format!("Model: {}", model.unwrap_or("the CLI's own choice")));
+    lines.push(format!("Folder: `{folder}`"));
+    lines.push(cost(facts));
+    lines.push(format!("Messages while a turn runs: {queue}; {} waiting", scope.waiting.len()));
     lines.join("\n")
+}
+
+/// What is said to an answer that is none of the choices.
+pub(super) fn no_such_choice(choices: usize, several: bool) -> String {
+    match (choices, several) {
+        (1, _) => "That is none of the choices. Answer with 1, or reply to the question with your own words."
+            .to_owned(),
+        (_, true) => {
+            format!("That is none of the choices. Answer with numbers from 1 to {choices}, as in 1,2.")
+        }
+        (_, false) => format!("That is none of the choices. Answer with one number from 1 to {choices}."),
+    }
 }
 
 /// What `/cost` says.

@@ -153,15 +153,26 @@ impl Packer {
                 self.piece.push_str(rest);
                 return;
             }
-            let mut end = self.most_that_fits(rest, closing);
-            let part = rest.get(..end).unwrap_or(rest);
-            if let Some(space) = part.rfind(' ').filter(|space| *space > end / 2) {
-                end = space + 1;
-            }
+            let end = self.cut(rest, closing);
             self.piece.push_str(rest.get(..end).unwrap_or(rest));
             self.break_piece(fence);
             rest = rest.get(end..).unwrap_or_default();
         }
+    }
+
+    /// Where to cut a text that does not fit: between words where there are some, and so that what is before it fits.
+    fn cut(&self, text: &str, closing: &str) -> usize {
+        let most = self.most_that_fits(text, closing);
+        let part = text.get(..most).unwrap_or(text);
+        let word = part.rfind(' ').filter(|space| *space > most / 2).map(|space| space + 1);
+        // Less of a text can be longer: markup that is not closed any more is text, and code that is not may be markup.
+        let shorter = part.char_indices().rev().map(|(at, _)| at).filter(|at| *at > 0);
+        let mut cuts = word.into_iter().chain([most]).chain(shorter);
+        let fits = |end: &usize| {
+            let part = text.get(..*end).unwrap_or(text);
+            self.fits(format!("{}{part}\n{closing}", self.piece).trim_end())
+        };
+        cuts.find(fits).unwrap_or(most)
     }
 
     /// How many bytes of a text fit into the open piece; at least one character.

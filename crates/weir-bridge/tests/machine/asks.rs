@@ -2,7 +2,7 @@
 
 use weir_bridge::channel::{Place, Sender};
 use weir_bridge::engine::{Answer, Ask, AskKind, Command, Question, Report};
-use weir_bridge::machine::{Beside, Event};
+use weir_bridge::machine::{Beside, Event, Settings};
 
 use crate::chat::{Chat, anna};
 
@@ -106,4 +106,75 @@ fn a_question_of_no_conversation_belongs_to_its_chat_and_strangers_cannot_answer
     chat.says(stranger, "1", "1");
     assert_eq!(chat.answered, []);
     assert_eq!(chat.prompts().len(), 1, "in another chat a number is a prompt");
+}
+
+#[test]
+fn a_number_that_is_no_choice_is_said_to_be_none() {
+    for text in ["7", "1,2", "0"] {
+        let mut chat = Chat::new();
+        let card = asks_beside(&mut chat);
+        chat.says(anna(), "1", text);
+        let told = chat.shown.values().any(|shown| shown.contains("one number from 1 to 2"));
+        assert!(told, "{text}: {:?}", chat.shown);
+        assert_eq!(chat.answered, []);
+        chat.says(anna(), "1", "2");
+        assert_eq!(chat.answered.len(), 1, "{text}: the question is still open");
+        assert!(chat.shown[&card].contains("Blue"), "{}", chat.shown[&card]);
+    }
+}
+
+#[test]
+fn who_writes_something_else_is_told_once_that_an_answer_is_waited_for() {
+    let mut chat = Chat::new();
+    let (card, _) = chat.asks();
+    let told = |chat: &Chat| chat.shown.values().filter(|text| text.contains("wait for the answer")).count();
+    assert_eq!(told(&chat), 0);
+    chat.says(anna(), "1", "sure, go on");
+    chat.says(anna(), "1", "and then the tests");
+    assert_eq!(told(&chat), 1, "{:?}", chat.shown);
+    chat.says(anna(), "1", "yes");
+    assert!(chat.shown[&card].starts_with("Allowed by Anna"), "{}", chat.shown[&card]);
+    let (client_id, _) = chat.prompts()[0].clone();
+    chat.answers("1", &client_id, "done");
+    chat.now += 10_000;
+    chat.event(Event::Tick);
+    let prompts = chat.prompts();
+    assert_eq!(prompts.len(), 2, "what waited is the next prompt: {prompts:?}");
+    assert_eq!(prompts[1].1, "sure, go on\n\nand then the tests");
+}
+
+#[test]
+fn a_card_that_is_closed_offers_nothing_any_more() {
+    for (number, expected) in [
+        ("1", "Allowed by Anna: Bash\n\n`ls`"),
+        ("2", "Always allowed by Anna: Bash\n\n`ls`\n\nThe rule `Bash(ls)` was added."),
+        ("3", "Denied by Anna: Bash\n\n`ls`"),
+    ] {
+        let mut chat = Chat::new();
+        let (card, _) = chat.asks();
+        assert!(
+            chat.shown[&card].contains("\"Allow always\" adds the rule `Bash(ls)`"),
+            "{}",
+            chat.shown[&card]
+        );
+        chat.says(anna(), "1", number);
+        assert_eq!(chat.shown[&card], expected);
+    }
+}
+
+#[test]
+fn no_answer_in_time_is_a_no_and_the_card_says_so() {
+    let mut chat = Chat::new();
+    let (card, allow) = chat.asks();
+    chat.now += Settings::default().ask_timeout_ms - 1_000;
+    chat.event(Event::Tick);
+    assert!(chat.shown[&card].contains("May Bash be used?"), "{}", chat.shown[&card]);
+    chat.now += 1_000;
+    chat.event(Event::Tick);
+    let denied = |command: &Command| matches!(command, Command::Answer { answer: Answer::Deny { .. }, .. });
+    assert!(chat.commands.last().is_some_and(denied), "{:?}", chat.commands);
+    assert_eq!(chat.shown[&card], "Nobody answered in time, so it was denied.\n\nBash\n\n`ls`");
+    let before = chat.commands.len();
+    chat.presses(&card, allow);
+    assert_eq!(chat.commands.len(), before, "it is too late");
 }

@@ -22,6 +22,8 @@ pub(crate) struct Chat {
     pub(crate) model: Option<String>,
     /// Pictures that were sent.
     pub(crate) uploads: Vec<String>,
+    /// Pairing codes that are to be looked up.
+    pub(crate) codes: Vec<String>,
     next: u64,
 }
 
@@ -34,8 +36,13 @@ impl Chat {
         Self::with(Settings::default())
     }
 
-    pub(crate) fn with(mut settings: Settings) -> Self {
-        settings.people.insert(("test".into(), "anna".into()), Role::User);
+    pub(crate) fn with(settings: Settings) -> Self {
+        Self::with_role(settings, Role::User)
+    }
+
+    /// A chat in which Anna may do this.
+    pub(crate) fn with_role(mut settings: Settings, role: Role) -> Self {
+        settings.people.insert(("test".into(), "anna".into()), role);
         let capabilities = Capabilities {
             markup: Markup::Plain,
             longest: 1_000,
@@ -61,6 +68,7 @@ impl Chat {
             conversation: String::new(),
             model: None,
             uploads: Vec::new(),
+            codes: Vec::new(),
             next: 0,
         }
     }
@@ -88,6 +96,7 @@ impl Chat {
                         (self.conversation, self.model) = (conversation.key, conversation.model);
                         self.commands.push(command);
                     }
+                    Action::CheckCode { code, .. } => self.codes.push(code),
                     Action::Told { number } => self.told.push(number),
                     Action::Answered { request, answer, by } => self.answered.push((request, answer, by)),
                     _ => {}
@@ -151,15 +160,7 @@ impl Chat {
 
     /// The turn of a prompt ends with this answer.
     pub(crate) fn answers(&mut self, chat: &str, client_id: &str, text: &str) {
-        let ending = Ending {
-            turn: client_id.to_owned(),
-            outcome: EndingOutcome::Answered(text.to_owned()),
-            said: String::new(),
-            cost_usd: None,
-            input_tokens: None,
-            output_tokens: None,
-            duration_ms: None,
-        };
+        let ending = Ending::new(client_id, EndingOutcome::Answered(text.to_owned()));
         let report = Report::Finished { client_id: client_id.to_owned(), ending };
         let (scope, conversation) = (format!("test/chat/{chat}"), self.conversation.clone());
         self.event(Event::Reported { scope, conversation, report });
@@ -173,8 +174,11 @@ impl Chat {
     /// A turn runs and asks; gives the name of the card and its first button.
     pub(crate) fn asks(&mut self) -> (String, String) {
         self.says(anna(), "1", "do it");
-        let kind =
-            AskKind::Permission { tool: "Bash".into(), details: "`ls`".into(), can_be_remembered: false };
+        let kind = AskKind::Permission {
+            tool: "Bash".into(),
+            details: "`ls`".into(),
+            always: Some("`Bash(ls)`".into()),
+        };
         self.report(Report::Asked(Ask { request: "r1".into(), kind }));
         let card = self.buttons.iter().find(|(_, buttons)| !buttons.is_empty());
         let (name, buttons) = card.map(|(name, buttons)| (name.clone(), buttons.clone())).unwrap_or_default();

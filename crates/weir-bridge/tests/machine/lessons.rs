@@ -1,8 +1,8 @@
 //! How bridges of others went wrong, as far as the machine decides it.
 
-use weir_bridge::channel::Sender;
-use weir_bridge::engine::Report;
-use weir_bridge::machine::{Bridge, QueueMode, Settings};
+use weir_bridge::channel::{Place, Sender};
+use weir_bridge::engine::{Command, Report};
+use weir_bridge::machine::{Bridge, Event, QueueMode, Role, Settings};
 
 use crate::chat::{Chat, anna};
 
@@ -112,11 +112,77 @@ fn the_scope_is_shown_and_every_command_is_answered() {
         [("/status", "Scope: `test/chat/1`, shared by everybody"), ("/cost", "Cost: nothing yet")]
     {
         chat.says(anna(), "1", command);
-        let Some(weir_bridge::engine::Command::Describe { number }) = chat.commands.last().cloned() else {
+        let Some(Command::Describe { number }) = chat.commands.last().cloned() else {
             panic!("{command} asks the engine: {:?}", chat.commands)
         };
         chat.report(Report::Facts { number, facts: None });
         assert!(chat.shown.values().any(|text| text.contains(expected)), "{command}: {:?}", chat.shown);
     }
     assert_eq!(chat.prompts(), [], "no command is a prompt");
+}
+
+#[test]
+fn a_folder_is_looked_at_before_it_is_gone_to() {
+    let mut settings = Settings::default();
+    settings.default_scope.workspace = "/projects".into();
+    let mut chat = Chat::with_role(settings, Role::Admin);
+    let looks = |chat: &mut Chat, typed: &str| {
+        chat.says(anna(), "1", typed);
+        match chat.commands.last().cloned() {
+            Some(Command::LookAt { number, folder }) => (number, folder),
+            other => panic!("{typed} asks the engine: {other:?}"),
+        }
+    };
+    chat.says(anna(), "1", "something slow");
+    let (number, folder) = looks(&mut chat, "/cd no");
+    assert_eq!(folder, "/projects/no");
+    chat.report(Report::Folder { number, folder: Err("It is not there.".into()) });
+    assert!(
+        chat.shown.values().any(|text| text == "It is not there. Nothing has changed."),
+        "{:?}",
+        chat.shown
+    );
+    assert!(!chat.commands.contains(&Command::Interrupt), "what runs goes on");
+    let (number, _) = looks(&mut chat, "/cd sub");
+    chat.report(Report::Folder { number, folder: Ok("/projects/sub".into()) });
+    assert!(chat.shown.values().any(|text| text.ends_with("in `/projects/sub`.")), "{:?}", chat.shown);
+    assert!(chat.commands.contains(&Command::Interrupt));
+    // From there, as in a shell.
+    assert_eq!(looks(&mut chat, "/cd deeper").1, "/projects/sub/deeper");
+    assert_eq!(looks(&mut chat, "/cd /other").1, "/other");
+    chat.says(anna(), "1", "/status");
+    let Some(Command::Describe { number }) = chat.commands.last().cloned() else { panic!("it asks") };
+    chat.report(Report::Facts { number, facts: None });
+    assert!(chat.shown.values().any(|text| text.contains("Folder: `/projects/sub`")), "{:?}", chat.shown);
+}
+
+#[test]
+fn a_message_with_nothing_to_read_in_it_is_not_met_with_silence() {
+    let mut chat = Chat::new();
+    chat.says(anna(), "1", "  ");
+    assert!(
+        chat.shown.values().any(|text| text.contains("nothing in this message that I can read")),
+        "{:?}",
+        chat.shown
+    );
+    assert_eq!(chat.prompts(), []);
+    assert!(chat.bridge.is_quiet(), "it has its outcome");
+}
+
+#[test]
+fn wrong_codes_are_not_tried_for_ever() {
+    let mut chat = Chat::new();
+    let stranger = || Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
+    let most = Settings::default().wrong_codes;
+    for number in 0..most + 3 {
+        chat.says(stranger(), "9", &format!("/pair WRONG{number}"));
+        let place = Place { channel: "test".into(), chat: "9".into(), thread: None };
+        if chat.codes.len() > number as usize {
+            chat.event(Event::CodeChecked { place, sender: stranger(), role: None });
+        }
+    }
+    assert_eq!(chat.codes.len(), most as usize, "no more are looked up");
+    let told = |words: &str| chat.shown.values().filter(|text| text.contains(words)).count();
+    assert_eq!(told("No more codes are accepted"), 1, "{:?}", chat.shown);
+    assert_eq!(chat.prompts(), []);
 }

@@ -30,6 +30,8 @@ pub(crate) struct Engine {
     /// Every prompt with its text, in the order in which it was first given, by scope.
     pub(crate) prompts: Vec<(String, String, String)>,
     answered_requests: BTreeSet<String>,
+    /// The pictures of each turn, by its name.
+    pictures: BTreeMap<String, Vec<Attachment>>,
     turns: u64,
     /// What the bridge has not heard yet.
     pub(crate) reports: VecDeque<(String, String, Report)>,
@@ -49,6 +51,9 @@ impl Engine {
             Command::Interrupt => self.end(conversation, EndingOutcome::Interrupted),
             Command::Describe { number } => {
                 self.report(scope, conversation, Report::Facts { number, facts: None });
+            }
+            Command::LookAt { number, folder } => {
+                self.report(scope, conversation, Report::Folder { number, folder: Ok(folder) });
             }
             Command::Answer { request, .. } => self.answer(scope, conversation, request),
             Command::Stop | Command::SetModel { .. } => {}
@@ -73,6 +78,9 @@ impl Engine {
 
     fn send(&mut self, scope: &str, conversation: &str, client_id: String, text: String, steer: bool) {
         if let Some(ending) = self.ended.get(&client_id).cloned() {
+            if !steer {
+                self.report_pictures(scope, conversation, &ending.turn);
+            }
             self.report(scope, conversation, Report::Finished { client_id, ending });
             return;
         }
@@ -126,11 +134,15 @@ impl Engine {
                 let kind = AskKind::Permission {
                     tool: "Bash".into(),
                     details: "`ls`".into(),
-                    can_be_remembered: true,
+                    always: Some("`Bash(ls)`".into()),
                 };
                 Report::Asked(Ask { request: format!("ask-{number}"), kind })
             }
-            6 => Report::Pictures(vec![picture(number, random)]),
+            6 => {
+                let picture = picture(number, random);
+                self.pictures.entry(number.to_string()).or_default().push(picture.clone());
+                Report::Pictures(vec![picture])
+            }
             5 => {
                 self.end(name, EndingOutcome::Failed("The API is overloaded.".into()));
                 return;
@@ -141,6 +153,18 @@ impl Engine {
             }
         };
         self.report(&scope, name, report);
+    }
+
+    /// All pictures of a turn are told before its end, for those who did not listen.
+    fn report_pictures(&mut self, scope: &str, conversation: &str, turn: &str) {
+        if let Some(pictures) = self.pictures.get(turn).cloned() {
+            self.report(scope, conversation, Report::Pictures(pictures));
+        }
+    }
+
+    /// Every picture that was made, by what is in it.
+    pub(crate) fn made(&self) -> BTreeSet<String> {
+        self.pictures.values().flatten().map(|picture| picture.blob.clone()).collect()
     }
 
     fn end(&mut self, conversation: &str, outcome: EndingOutcome) {
@@ -162,6 +186,7 @@ impl Engine {
             output_tokens: Some(2),
             duration_ms: Some(3),
         };
+        self.report_pictures(&scope, conversation, &ending.turn);
         for client_id in turn.prompts {
             self.ended.insert(client_id.clone(), ending.clone());
             self.report(&scope, conversation, Report::Finished { client_id, ending: ending.clone() });

@@ -76,6 +76,8 @@ fn pictures_are_there_once(world: &World) {
     // A channel may not recognise an upload, and turns of steered messages are not told apart before they end.
     let is_sure = world.screen.posts_once && world.mode != QueueMode::Steer;
     assert!(!is_sure || before == uploads.len(), "{uploads:?}");
+    let missing: Vec<_> = world.engine.made().into_iter().filter(|made| !uploads.contains(made)).collect();
+    assert!(world.mode == QueueMode::Steer || missing.is_empty(), "not shown: {missing:?}");
 }
 
 fn edits_keep_their_distance(world: &World) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weir_bridge::channel::{Channel, ChannelName};
-use weir_bridge::config::{Config, MatrixConfig};
+use weir_bridge::config::{Config, MatrixConfig, TelegramConfig, WebhookConfig};
 use weir_bridge::webhook::{WebhookChannel, WebhookOptions};
 use weir_telegram::{TelegramChannel, TelegramOptions};
 
@@ -14,26 +14,25 @@ use crate::exit::UsageError;
 /// The channels by their names.
 pub(super) type Channels = BTreeMap<ChannelName, Arc<dyn Channel>>;
 
+/// A channel, or why there is none: its secrets cannot be read, or its settings make no sense.
+type Made = anyhow::Result<Arc<dyn Channel>>;
+
 /// Makes the channels, which keep what they need below this folder. Nobody is called yet.
 pub(super) fn channels(config: &Config, folder: &Path) -> anyhow::Result<Channels> {
-    let mut channels: Channels = BTreeMap::new();
+    each(config, folder)?.into_iter().map(|(name, made)| Ok((name, made?))).collect()
+}
+
+/// Each channel that is switched on, whatever is wrong with the others.
+pub(super) fn each(config: &Config, folder: &Path) -> anyhow::Result<BTreeMap<ChannelName, Made>> {
+    let mut channels: BTreeMap<ChannelName, Made> = BTreeMap::new();
     if let Some(config) = &config.matrix {
-        channels.insert("matrix".into(), matrix(config, folder)?);
+        channels.insert("matrix".into(), matrix(config, folder));
     }
-    if let Some(telegram) = &config.telegram {
-        let token = telegram.token.read("telegram.token")?;
-        let options = TelegramOptions { token, api_url: telegram.api_url.clone() };
-        channels.insert("telegram".into(), Arc::new(TelegramChannel::new(options)?));
+    if let Some(config) = &config.telegram {
+        channels.insert("telegram".into(), telegram(config));
     }
-    if let Some(webhook) = &config.webhook {
-        let options = WebhookOptions {
-            listen: webhook.listen,
-            url: webhook.url.clone(),
-            secret: webhook.secret.read("webhook.secret")?,
-            edits: webhook.edits,
-            longest: webhook.longest,
-        };
-        channels.insert("webhook".into(), Arc::new(WebhookChannel::new(options)?));
+    if let Some(config) = &config.webhook {
+        channels.insert("webhook".into(), webhook(config));
     }
     if channels.is_empty() {
         let text = "no channel is switched on: see [matrix], [telegram] and [webhook] in the configuration";
@@ -42,8 +41,25 @@ pub(super) fn channels(config: &Config, folder: &Path) -> anyhow::Result<Channel
     Ok(channels)
 }
 
+fn telegram(config: &TelegramConfig) -> Made {
+    let token = config.token.read("telegram.token")?;
+    let options = TelegramOptions { token, api_url: config.api_url.clone() };
+    Ok(Arc::new(TelegramChannel::new(options)?))
+}
+
+fn webhook(config: &WebhookConfig) -> Made {
+    let options = WebhookOptions {
+        listen: config.listen,
+        url: config.url.clone(),
+        secret: config.secret.read("webhook.secret")?,
+        edits: config.edits,
+        longest: config.longest,
+    };
+    Ok(Arc::new(WebhookChannel::new(options)?))
+}
+
 #[cfg(feature = "matrix")]
-fn matrix(config: &MatrixConfig, folder: &Path) -> anyhow::Result<Arc<dyn Channel>> {
+fn matrix(config: &MatrixConfig, folder: &Path) -> Made {
     let options = weir_matrix::MatrixOptions {
         homeserver: config.homeserver.clone(),
         login: config.login()?,
@@ -54,7 +70,7 @@ fn matrix(config: &MatrixConfig, folder: &Path) -> anyhow::Result<Arc<dyn Channe
 }
 
 #[cfg(not(feature = "matrix"))]
-fn matrix(_: &MatrixConfig, _: &Path) -> anyhow::Result<Arc<dyn Channel>> {
+fn matrix(_: &MatrixConfig, _: &Path) -> Made {
     let text = "[matrix] is in the configuration, but this weir was built without Matrix: build it with `cargo build --release -p weir-cli --features matrix`, or take [matrix] out";
     Err(UsageError(text.into()).into())
 }

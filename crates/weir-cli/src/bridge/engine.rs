@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use weir_bridge::config::Config;
 use weir_host::{Host, HostOptions, SessionSettings};
-use weir_process::ProbeCache;
+use weir_process::{Environment, ProbeCache};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
 
@@ -25,6 +25,14 @@ pub(super) fn data_dir(config: &Config) -> anyhow::Result<PathBuf> {
     let folder = data_dir_name(config)?;
     folders::create_private(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     Ok(folder)
+}
+
+/// The CLI that conversations would be had with, in a line.
+pub(super) async fn cli_in_words(claude: Option<&Path>) -> anyhow::Result<String> {
+    let found = weir_process::find(claude).await?;
+    let cache = folders::probe_cache().unwrap_or_else(|| ProbeCache::in_memory().into());
+    let capabilities = cache.probe(&found.path, &Environment::inherit()).await?;
+    Ok(format!("the CLI is {}, version {}", found.path.display(), capabilities.version()))
 }
 
 /// A host whose conversations are kept in this folder.

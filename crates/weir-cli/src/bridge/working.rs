@@ -30,8 +30,19 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     if settings.people.is_empty() {
         say("note", "nobody is allowed by name; `weir bridge pair` lets people in")?;
     }
-    for (name, channel) in channels::channels(&config, &engine::data_dir_name(&config)?)? {
-        match channel.check().await {
+    match engine::cli_in_words(opts.claude.as_deref().or(config.claude.as_deref())).await {
+        Ok(found) => say("ok", &found)?,
+        Err(error) => {
+            all_work = false;
+            say("wrong", &format!("{error:#}"))?;
+        }
+    }
+    for (name, channel) in channels::each(&config, &engine::data_dir_name(&config)?)? {
+        let checked = match channel {
+            Ok(channel) => channel.check().await.map_err(anyhow::Error::from),
+            Err(error) => Err(error),
+        };
+        match checked {
             Ok(lines) => {
                 for line in lines {
                     say("ok", &format!("{name}: {line}"))?;
@@ -39,7 +50,7 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
             }
             Err(error) => {
                 all_work = false;
-                say("wrong", &error.to_string())?;
+                say("wrong", &format!("{error:#}"))?;
             }
         }
     }

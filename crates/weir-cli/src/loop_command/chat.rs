@@ -130,7 +130,7 @@ fn kind(task: &str, asked: Asked) -> AskKind {
         }
         Asked::Permission { what, rule } => {
             let tool = rule.split('(').next().unwrap_or_default().to_owned();
-            AskKind::Permission { tool, details: format!("Task {task}: `{what}`"), can_be_remembered: false }
+            AskKind::Permission { tool, details: format!("Task {task}: `{what}`"), always: None }
         }
     }
 }

@@ -238,7 +238,7 @@ pub(crate) struct LoopRunOpts {
 #[command(next_help_heading = "Page")]
 pub(crate) struct LoopListenOpts {
     /// Serve the page while the loop runs, to watch its sessions, answer them and stop them, with the tokens of weir serve
-    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:4747")]
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:4747", value_parser = values::address)]
     pub(crate) listen: Option<SocketAddr>,
 
     /// Write {"url","token"} to this file, for its owner only, as soon as the page can be had

@@ -2,6 +2,7 @@
 
 mod bridge;
 mod chat;
+mod completions;
 mod doctor;
 mod loops;
 mod replay;
@@ -18,6 +19,7 @@ pub(crate) use bridge::{
     BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeStatusOpts, BridgeTryOpts, QueueOpt,
 };
 pub(crate) use chat::ChatOpts;
+pub(crate) use completions::CompletionsOpts;
 pub(crate) use doctor::DoctorOpts;
 pub(crate) use loops::{
     LoopCommand, LoopConfigCommand, LoopListenOpts, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts,
@@ -50,6 +52,7 @@ pub(crate) enum Command {
     Bridge(Box<BridgeOpts>),
     Loop(LoopOpts),
     Doctor(DoctorOpts),
+    Completions(CompletionsOpts),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -79,7 +79,7 @@ pub(crate) struct ServeOpts {
 #[command(next_help_heading = "Listening")]
 pub(crate) struct ListenOpts {
     /// Where to listen; port 0 for one that is free
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4747", env = "WEIR_LISTEN")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4747", env = "WEIR_LISTEN", value_parser = values::address)]
     pub(crate) listen: SocketAddr,
 
     /// Let other machines connect: whoever has a token can run commands on this one
@@ -158,7 +158,7 @@ pub(crate) struct DataOpts {
 #[derive(Debug, Args)]
 pub(crate) struct DemoOpts {
     /// Where to listen; port 0 for one that is free
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = values::address)]
     pub(crate) listen: SocketAddr,
 
     /// Do not open the page in a browser; only a desktop session has one that is opened

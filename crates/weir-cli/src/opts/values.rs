@@ -1,5 +1,6 @@
 //! Reads values such as times and amounts.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// `0.50` or `$0.50`.
@@ -80,6 +81,14 @@ pub(super) fn session(text: &str) -> Result<String, String> {
     }
 }
 
+/// Where to listen. `localhost` is this machine, whatever its resolver says.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let numbers = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    numbers.as_deref().unwrap_or(text).parse().map_err(|_| {
+        "an address in numbers and a port are needed, such as 127.0.0.1:4747 or [::1]:4747".to_owned()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,5 +130,14 @@ mod tests {
         let error = variable("hunter22").unwrap_err();
         assert!(!error.contains("hunter22"));
         assert!(variable("=x").is_err());
+    }
+
+    #[test]
+    fn addresses() {
+        assert_eq!(address("localhost:80").unwrap().to_string(), "127.0.0.1:80");
+        assert_eq!(address("[::1]:0").unwrap().to_string(), "[::1]:0");
+        for wrong in ["", "localhost", "example.org:80", "127.0.0.1:99999", "127.0.0.1"] {
+            assert!(address(wrong).unwrap_err().contains("127.0.0.1:4747"), "{wrong}");
+        }
     }
 }

@@ -36,6 +36,14 @@ for await (const chunk of stream) {
 const reply = await client.responses.create({ model: "default", input: script({ text: "A response." }) });
 result.response = reply.output_text;
 
+const told = client.responses.stream(
+  { model: "default", input: script({ tool: "Read", input: { file_path: "nothing.txt" } }, { text: "Read." }) },
+  { headers: { "X-Weir-Tools": "reasoning" } },
+);
+result.response_reasoning = "";
+told.on("response.reasoning_summary_text.delta", (event) => (result.response_reasoning += event.delta));
+result.response_items = (await told.finalResponse()).output.map((item) => item.type);
+
 try {
   await client.chat.completions.create({
     model: "default",

@@ -95,6 +95,27 @@ with client.responses.stream(model="default", input=script({"text": "Piece by pi
 result["response_streamed"] = text
 result["last_event"] = events[-1]
 
+# Tools as reasoning there too, and all items of a response can be sent back.
+question = {"role": "user", "content": script({"tool": "Read", "input": {"file_path": "nothing.txt"}}, {"text": "Read."})}
+told, text = "", ""
+tools = {"X-Weir-Tools": "reasoning"}
+with client.responses.stream(model="default", input=[question], extra_headers=tools) as stream:
+    for event in stream:
+        if event.type == "response.reasoning_summary_text.delta":
+            told += event.delta
+    final = stream.get_final_response()
+result["response_reasoning"], result["response_after_tool"] = told, final.output_text
+result["response_items"] = [item.type for item in final.output]
+raw = client.responses.with_raw_response.create(model="default", input=[question], extra_headers=tools)
+session, whole = raw.headers["x-weir-session"], raw.parse()
+result["whole_response_reasoning"] = whole.output[0].summary[0].text
+history = [question] + [item.model_dump(exclude_none=True) for item in whole.output]
+again = {"role": "user", "content": script({"text": "Again."})}
+raw = client.responses.with_raw_response.create(model="default", input=history + [again])
+result["response_same_session"] = raw.headers["x-weir-session"] == session
+hidden = client.responses.create(model="default", input=[question])
+result["hidden_items"] = [item.type for item in hidden.output]
+
 # Errors as the client knows them.
 try:
     ask([{"role": "user", "content": "x"}], temperature=0.1)

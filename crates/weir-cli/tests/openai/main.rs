@@ -103,6 +103,10 @@ fn the_client_for_python() {
         ("following", json!("Another.")),
         ("response_streamed", json!("Piece by piece.")),
         ("last_event", json!("response.completed")),
+        ("response_after_tool", json!("Read.")),
+        ("response_items", json!(["reasoning", "message"])),
+        ("response_same_session", json!(true)),
+        ("hidden_items", json!(["message"])),
         ("refused", json!("temperature")),
         ("unauthorized", json!("invalid_api_key")),
         ("failed", json!(502)),
@@ -111,7 +115,7 @@ fn the_client_for_python() {
     }
     assert!(got["pieces"].as_u64() > Some(1), "{got:#}");
     assert!(got["usage"].as_u64() > Some(0) && got["streamed_usage"].as_u64() > Some(0), "{got:#}");
-    for told in ["reasoning", "whole_reasoning"] {
+    for told in ["reasoning", "whole_reasoning", "response_reasoning", "whole_response_reasoning"] {
         assert!(got[told].as_str().unwrap().contains("Read: "), "{got:#}");
     }
     was_interrupted(&served, &got["left"]);
@@ -129,6 +133,8 @@ fn the_client_for_node() {
         ("same_session", json!(true)),
         ("streamed", json!("one two three four")),
         ("response", json!("A response.")),
+        ("response_reasoning", json!("Read: nothing.txt\n")),
+        ("response_items", json!(["reasoning", "message"])),
         ("refused", json!("tools")),
     ] {
         assert_eq!(got[name], expected, "{name} in {got:#}");

@@ -1,5 +1,8 @@
 //! Whole conversations over HTTP.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::common::{IS_SLOW, SAYS_HELLO, TOUCHES, eventually, script};
@@ -20,6 +23,12 @@ fn last_text(served: &Served, session: &str) -> String {
     page["entries"][0]["body"]["text"].as_str().unwrap().to_owned()
 }
 
+/// The name that the sender gave to the first message.
+fn first_client(served: &Served, session: &str) -> Value {
+    let listed = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
+    listed["messages"][0]["client_id"].clone()
+}
+
 #[test]
 fn a_message_is_answered_once_however_often_it_is_sent() {
     let served = Served::start();
@@ -27,6 +36,14 @@ fn a_message_is_answered_once_however_often_it_is_sent() {
     let first = served.send(&session, SAYS_HELLO);
     let again = served.send(&session, SAYS_HELLO);
     assert_eq!((&again["message_id"], &again["duplicate"]), (&first["message_id"], &json!(true)));
+    let path = format!("/v1/sessions/{session}/messages");
+    let reuse = |text: &str| {
+        let body = json!({"client_id": first_client(&served, &session), "text": text});
+        served.client.post(&path, &body)
+    };
+    let other = reuse("something else").expect(409).json();
+    assert_eq!((&other["code"], &other["message_id"]), (&json!("client_id_used"), &first["message_id"]));
+    reuse(SAYS_HELLO).expect(202);
     served.wait_for_status(&session, "idle");
     eventually("the answer", || (last_text(&served, &session) == "Hello there").then_some(()));
     let messages = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
@@ -207,4 +224,74 @@ fn a_budget_of_a_token_is_kept() {
     let refused = poor.post(&path, &json!({"client_id": "2", "text": SAYS_HELLO})).expect(403).json();
     assert_eq!(refused["code"], "token_budget");
     served.client.post(&path, &json!({"client_id": "3", "text": SAYS_HELLO})).expect(202);
+}
+
+/// A picture of one pixel.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[test]
+fn pictures_can_be_seen_again() {
+    let mut served = Served::start();
+    let session = served.session();
+    let dot = STANDARD.decode(DOT).unwrap();
+    let file = served.place.workspace().join("dot.png");
+    std::fs::write(&file, &dot).unwrap();
+    let text = script(&format!(
+        r#"{{"tool":"Read","input":{{"file_path":"{}"}}}},{{"text":"A dot"}}"#,
+        file.display()
+    ));
+    let body = json!({"client_id": "with a picture", "text": text, "images": [{"media_type": "image/png", "data": DOT}]});
+    let path = format!("/v1/sessions/{session}/messages");
+    let message =
+        served.client.post(&path, &body).expect(202).json()["message_id"].as_str().unwrap().to_owned();
+    served.wait_for_status(&session, "idle");
+    let entries = served.client.get(&format!("/v1/sessions/{session}/transcript")).expect(200).json();
+    let tool =
+        entries["entries"].as_array().unwrap().iter().find(|entry| entry["body"]["kind"] == "tool").unwrap();
+    let tool = tool["body"]["id"].as_str().unwrap().to_owned();
+    let fork = served.client.post(&format!("/v1/sessions/{session}/fork"), &json!({})).expect(201).json();
+    let fork = fork["id"].as_str().unwrap().to_owned();
+    let look = |served: &Served| {
+        for session in [&session, &fork] {
+            for what in [format!("messages/{message}"), format!("tools/{tool}")] {
+                let picture =
+                    served.client.get(&format!("/v1/sessions/{session}/{what}/images/0")).expect(200);
+                assert_eq!(picture.header("content-type"), "image/png");
+                assert_eq!(picture.header("x-content-type-options"), "nosniff");
+                assert_eq!(picture.body, dot, "{what}");
+                for none in ["1", "-1", "x", "99999999999999999999"] {
+                    served.client.get(&format!("/v1/sessions/{session}/{what}/images/{none}")).expect(404);
+                }
+            }
+        }
+        served.client.get(&format!("/v1/sessions/{session}/messages/none/images/0")).expect(404);
+    };
+    look(&served);
+    served.signal(Signal::KILL);
+    served.finish();
+    served.restart();
+    look(&served);
+}
+
+#[test]
+fn a_session_is_found_by_what_was_said() {
+    let served = Served::start();
+    let (first, second) = (served.session(), served.session());
+    served.send(&first, &script(r#"{"text":"The heron waits beside the sluice"}"#));
+    served.send(&second, &script(r#"{"text":"Nothing of that kind"}"#));
+    for session in [&first, &second] {
+        served.wait_for_status(session, "idle");
+        eventually("the answer", || (!last_text(&served, session).starts_with("@@")).then_some(()));
+    }
+    let found = |words: &str| {
+        let listed = served.client.get(&format!("/v1/sessions?search={words}")).expect(200).json();
+        let sessions = listed["sessions"].as_array().unwrap().clone();
+        sessions.iter().map(|session| session["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("heron%20sluice"), [first], "what the agent said");
+    assert_eq!(found("kind"), [second]);
+    assert_eq!(found("text").len(), 2, "what was said to it");
+    assert!(found("flamingo").is_empty());
+    assert!(found("%22%27%28%2A%20OR%20NEAR%29").is_empty(), "no language of queries");
 }

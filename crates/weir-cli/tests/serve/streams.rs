@@ -51,6 +51,7 @@ fn what_was_seen_is_not_repeated_and_nothing_is_lost() {
             event.data.contains("\"result\"") || event.name == "agent-message-end" || event.name == "result"
         };
         let all = durable(&served.follow(&session, format).until(is_last));
+        assert!(all.iter().all(|event| event.name != "done"), "the process is still there");
         for (place, event) in all.iter().enumerate() {
             let path = format!("/v1/sessions/{session}/events?format={format}");
             let mut events = served.client.events(&path, event.id.as_deref());

@@ -1,7 +1,7 @@
 //! Reading a session: its transcript page by page, its log, its changes to files, exports, search.
 
 use weir_store::{ConversationId, Hit, ReadQuery, SearchQuery};
-use weir_wire::ToolUseId;
+use weir_wire::{MessageId, ToolUseId};
 
 use super::Host;
 use crate::error::HostError;
@@ -88,6 +88,20 @@ impl Host {
         self.row(id).await?;
         let (id, tool) = (id.clone(), tool.clone());
         self.blocking(move |core| output::tool_pictures(core, &id, &tool)).await
+    }
+
+    /// The pictures that were sent with a message, of which the view keeps only how many there are.
+    ///
+    /// # Errors
+    /// If there is no such session, or no such message with pictures in it.
+    pub async fn message_pictures(
+        &self,
+        id: &ConversationId,
+        message: &MessageId,
+    ) -> Result<Vec<Image>, HostError> {
+        self.row(id).await?;
+        let (id, message) = (id.clone(), message.clone());
+        self.blocking(move |core| output::message_pictures(core, &id, &message)).await
     }
 
     /// Writes a session out, piece by piece.

@@ -17,7 +17,7 @@ use crate::core::{Core, Lease};
 use crate::error::HostError;
 use crate::heard::Heard;
 use crate::info::{SessionInfo, SessionStatus, kept};
-use crate::item::{Item, search_text};
+use crate::item::{Item, message_labels, search_text};
 use crate::labels::Labeller;
 use crate::load::walk;
 use crate::pages::{Created, ListSessions, SessionPage};
@@ -81,7 +81,10 @@ impl Host {
     }
 
     /// A folder that sessions may work in, with links resolved.
-    async fn allowed_folder(&self, cwd: &str) -> Result<PathBuf, HostError> {
+    ///
+    /// # Errors
+    /// Why sessions may not work there.
+    pub async fn allowed_folder(&self, cwd: &str) -> Result<PathBuf, HostError> {
         let wanted = PathBuf::from(cwd);
         self.blocking(move |core| {
             let refused = |reason: &str| HostError::Folder { cwd: wanted.clone(), reason: reason.to_owned() };
@@ -328,7 +331,10 @@ fn copy(
                 copy.search_text = search_text(&line);
                 copy.labels = labeller.labels(&line);
             }
-            Some(Item::Message(message)) => copy.search_text = Some(message.text.clone()),
+            Some(Item::Message(message)) => {
+                copy.search_text = Some(message.text.clone());
+                copy.labels = message_labels(&message);
+            }
             _ => {}
         }
         events.push(copy);

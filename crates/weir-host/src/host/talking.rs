@@ -46,6 +46,7 @@ impl Host {
         self.check_open()?;
         let message = self.checked(message, by)?;
         let room = self.room(id).await?;
+        let message = Arc::new(message);
         let message_id = message.message_id.clone();
         let recording = {
             let mut state = room.lock();
@@ -54,16 +55,16 @@ impl Host {
             let status = if status.is_busy() { status } else { SessionStatus::Starting };
             // In the same write: a kill in between must find a session that has something to do.
             status.as_str().clone_into(&mut state.row.status);
-            room.recorder.record(vec![Item::Message(Arc::new(message))], Room::status_update(status))
+            room.recorder.record(vec![Item::Message(message.clone())], Room::status_update(status))
         };
         let done = recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
         if !done.new {
-            return self.accepted_before(&room, id, done.seq).await;
+            return self.accepted_before(&room, id, &message, done.seq).await;
         }
         count(&self.core.counters.messages, 1);
         let state = room.lock();
         let state = state.book.ledger.get(&message_id).map_or(MessageState::Queued, |record| record.state);
-        Ok(Accepted { message_id, state, duplicate: false })
+        Ok(Accepted { message_id, state, duplicate: false, differs: false })
     }
 
     fn checked(&self, message: NewMessage, by: &Actor) -> Result<StoredMessage, HostError> {
@@ -131,8 +132,15 @@ impl Host {
         &self,
         room: &Lease,
         id: &ConversationId,
+        message: &StoredMessage,
         seq: u64,
     ) -> Result<Accepted, HostError> {
+        // The log has the whole of it; the list of messages may have only a part.
+        let logged = self.core.options.store.event(id.clone(), seq).await?.and_then(Item::of);
+        let differs = match logged {
+            Some(Item::Message(logged)) => logged.text != message.text || logged.images != message.images,
+            _ => true,
+        };
         let known = {
             let state = room.lock();
             state.book.ledger.by_seq(seq).map(|record| (record.message.message_id.clone(), record.state))
@@ -145,7 +153,7 @@ impl Host {
                 (past.message_id, past.state)
             }
         };
-        Ok(Accepted { message_id, state, duplicate: true })
+        Ok(Accepted { message_id, state, duplicate: true, differs })
     }
 
     /// The newest messages of a session, oldest first, and all that wait.

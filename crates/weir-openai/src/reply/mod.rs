@@ -80,8 +80,7 @@ impl Reply {
     pub fn reasoning(&mut self, text: &str) -> String {
         match self {
             Self::Chat(reply) => reply.reasoning(text),
-            // The basic form has no place for it.
-            Self::Responses(_) => String::new(),
+            Self::Responses(reply) => reply.reasoning(text),
         }
     }
 
@@ -105,8 +104,7 @@ impl Reply {
     pub fn whole(&self, answer: &Answer, usage: Usage) -> Value {
         match self {
             Self::Chat(reply) => reply.whole(answer, usage),
-            // The basic form has no place for reasoning.
-            Self::Responses(reply) => reply.whole(&answer.text, usage),
+            Self::Responses(reply) => reply.whole(answer, usage),
         }
     }
 }

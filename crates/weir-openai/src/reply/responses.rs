@@ -1,8 +1,10 @@
-//! Responses, in their basic form: one message with one text.
+//! Responses, in their basic form: messages with texts, and between them what the agent did, as reasoning.
+//!
+//! A response is a list of items. Of a stream one item is open at a time; what belongs to another one closes it.
 
 use serde_json::{Map, Value, json};
 
-use super::{Usage, event};
+use super::{Answer, Usage, event};
 use crate::OpenAiError;
 use crate::request::{Request, Role};
 
@@ -10,21 +12,93 @@ use crate::request::{Request, Role};
 #[derive(Debug)]
 pub struct ResponsesReply {
     id: String,
-    item: String,
     model: String,
     created: i64,
     previous: Option<String>,
     instructions: Option<String>,
     metadata: Map<String, Value>,
-    text: String,
+    /// Items that are whole.
+    items: Vec<Value>,
+    open: Option<Item>,
     sequence: u64,
+}
+
+/// An item while it is written.
+#[derive(Debug)]
+struct Item {
+    kind: Kind,
+    id: String,
+    index: usize,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Message,
+    Reasoning,
+}
+
+impl Item {
+    fn new(kind: Kind, response: &str, index: usize) -> Self {
+        let prefix = match kind {
+            Kind::Message => "msg",
+            Kind::Reasoning => "rs",
+        };
+        let id = format!("{prefix}_{}_{index}", response.trim_start_matches("resp_"));
+        Self { kind, id, index, text: String::new() }
+    }
+
+    /// The one part that an item has.
+    fn part(&self) -> Value {
+        match self.kind {
+            Kind::Message => json!({"type": "output_text", "text": self.text, "annotations": []}),
+            Kind::Reasoning => json!({"type": "summary_text", "text": self.text}),
+        }
+    }
+
+    /// The item, without its part while that is to come.
+    fn value(&self, is_whole: bool) -> Value {
+        let parts = if is_whole { vec![self.part()] } else { Vec::new() };
+        let status = if is_whole { "completed" } else { "in_progress" };
+        match self.kind {
+            Kind::Message => {
+                json!({"id": self.id, "type": "message", "status": status, "role": "assistant", "content": parts})
+            }
+            Kind::Reasoning => {
+                json!({"id": self.id, "type": "reasoning", "status": status, "summary": parts})
+            }
+        }
+    }
+
+    /// What an event about the item's part has, with one thing more.
+    fn about(&self, name: &str, value: &Value) -> Value {
+        let place = match self.kind {
+            Kind::Message => "content_index",
+            Kind::Reasoning => "summary_index",
+        };
+        let mut about = json!({"item_id": self.id, "output_index": self.index, place: 0, name: value});
+        let has_logprobs = self.kind == Kind::Message && name != "part";
+        if let Some(about) = about.as_object_mut().filter(|_| has_logprobs) {
+            about.insert("logprobs".to_owned(), json!([]));
+        }
+        about
+    }
+
+    /// The name of an event about the item's part.
+    fn event(&self, what: &str) -> String {
+        match (self.kind, what) {
+            (Kind::Message, "added" | "done") => format!("response.content_part.{what}"),
+            (Kind::Message, _) => format!("response.output_{what}"),
+            (Kind::Reasoning, "added" | "done") => format!("response.reasoning_summary_part.{what}"),
+            (Kind::Reasoning, _) => format!("response.reasoning_summary_{what}"),
+        }
+    }
 }
 
 impl ResponsesReply {
     pub(super) fn new(request: &Request, id: &str, created: i64) -> Self {
         Self {
             id: format!("resp_{id}"),
-            item: format!("msg_{id}"),
             model: request.model.clone(),
             created,
             previous: request.previous.clone(),
@@ -34,7 +108,8 @@ impl ResponsesReply {
                 .filter(|turn| turn.role == Role::System)
                 .map(|turn| turn.text.clone()),
             metadata: request.metadata.clone(),
-            text: String::new(),
+            items: Vec::new(),
+            open: None,
             sequence: 0,
         }
     }
@@ -80,70 +155,90 @@ impl ResponsesReply {
         })
     }
 
-    fn part(text: &str) -> Value {
-        json!({"type": "output_text", "text": text, "annotations": []})
-    }
-
-    fn message(&self, status: &str, content: &Value) -> Value {
-        json!({"id": self.item, "type": "message", "status": status, "role": "assistant", "content": content})
-    }
-
     pub(super) fn start(&mut self) -> String {
         let response = self.response("in_progress", &json!([]), None, &Value::Null);
-        let item = self.message("in_progress", &json!([]));
-        let place =
-            json!({"item_id": self.item, "output_index": 0, "content_index": 0, "part": Self::part("")});
         [
             self.event("response.created", json!({"response": response})),
             self.event("response.in_progress", json!({"response": response})),
-            self.event("response.output_item.added", json!({"output_index": 0, "item": item})),
-            self.event("response.content_part.added", place),
         ]
         .concat()
     }
 
     pub(super) fn text(&mut self, text: &str) -> String {
-        self.text.push_str(text);
-        let data = json!({"item_id": self.item, "output_index": 0, "content_index": 0, "delta": text, "logprobs": []});
-        self.event("response.output_text.delta", data)
+        self.write(Kind::Message, text)
+    }
+
+    pub(super) fn reasoning(&mut self, text: &str) -> String {
+        self.write(Kind::Reasoning, text)
+    }
+
+    /// More of an item of this kind, which is begun if another one is open.
+    fn write(&mut self, kind: Kind, text: &str) -> String {
+        let (mut events, mut item) = match self.open.take() {
+            Some(item) if item.kind == kind => (String::new(), item),
+            other => {
+                self.open = other;
+                let closed = self.close();
+                let item = Item::new(kind, &self.id, self.items.len());
+                (closed + &self.begin(&item), item)
+            }
+        };
+        item.text.push_str(text);
+        events.push_str(&self.event(&item.event("text.delta"), item.about("delta", &text.into())));
+        self.open = Some(item);
+        events
+    }
+
+    fn begin(&mut self, item: &Item) -> String {
+        let added = json!({"output_index": item.index, "item": item.value(false)});
+        [
+            self.event("response.output_item.added", added),
+            self.event(&item.event("added"), item.about("part", &item.part())),
+        ]
+        .concat()
+    }
+
+    /// Ends the item that is open.
+    fn close(&mut self) -> String {
+        let Some(item) = self.open.take() else { return String::new() };
+        let whole = item.value(true);
+        let done = json!({"output_index": item.index, "item": whole});
+        let events = [
+            self.event(&item.event("text.done"), item.about("text", &item.text.as_str().into())),
+            self.event(&item.event("done"), item.about("part", &item.part())),
+            self.event("response.output_item.done", done),
+        ];
+        self.items.push(whole);
+        events.concat()
     }
 
     pub(super) fn finish(&mut self, usage: Usage) -> String {
-        let text = std::mem::take(&mut self.text);
-        let part = Self::part(&text);
-        let item = self.message("completed", &json!([part]));
-        let response = self.response("completed", &json!([item]), Some(usage), &Value::Null);
-        let place = json!({"item_id": self.item, "output_index": 0, "content_index": 0});
-        let with = |name: &str, value: &Value| {
-            let mut data = place.clone();
-            if let Some(data) = data.as_object_mut() {
-                data.insert(name.to_owned(), value.clone());
-            }
-            data
-        };
-        let mut text_done = with("text", &Value::from(text.as_str()));
-        if let Some(data) = text_done.as_object_mut() {
-            data.insert("logprobs".to_owned(), json!([]));
-        }
-        [
-            self.event("response.output_text.done", text_done),
-            self.event("response.content_part.done", with("part", &part)),
-            self.event("response.output_item.done", json!({"output_index": 0, "item": item})),
-            self.event("response.completed", json!({"response": response})),
-        ]
-        .concat()
+        // There is a message in each response, also if it is empty.
+        let is_message = self.open.as_ref().is_some_and(|item| item.kind == Kind::Message);
+        let last = if is_message { String::new() } else { self.write(Kind::Message, "") };
+        let closed = self.close();
+        let items = std::mem::take(&mut self.items);
+        let response = self.response("completed", &items.into(), Some(usage), &Value::Null);
+        last + &closed + &self.event("response.completed", json!({"response": response}))
     }
 
     pub(super) fn fail(&mut self, error: &OpenAiError) -> String {
         let code = error.code.as_deref().unwrap_or(error.kind);
         let error = json!({"code": code, "message": error.message});
-        let response = self.response("failed", &json!([]), None, &error);
-        self.event("response.failed", json!({"response": response}))
+        let closed = self.close();
+        let items = std::mem::take(&mut self.items);
+        let response = self.response("failed", &items.into(), None, &error);
+        closed + &self.event("response.failed", json!({"response": response}))
     }
 
-    pub(super) fn whole(&self, text: &str, usage: Usage) -> Value {
-        let item = self.message("completed", &json!([Self::part(text)]));
-        self.response("completed", &json!([item]), Some(usage), &Value::Null)
+    pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> Value {
+        let told = answer.reasoning.iter().map(|text| (Kind::Reasoning, text));
+        let said = std::iter::once((Kind::Message, &answer.text));
+        let item = |(index, (kind, text)): (usize, (Kind, &String))| {
+            Item { text: text.clone(), ..Item::new(kind, &self.id, index) }.value(true)
+        };
+        let items: Vec<Value> = told.chain(said).enumerate().map(item).collect();
+        self.response("completed", &items.into(), Some(usage), &Value::Null)
     }
 }
 
@@ -173,6 +268,59 @@ mod tests {
         assert_eq!(last["type"], "response.completed");
         assert_eq!(last["response"]["output"][0]["content"][0]["text"], "Hello");
         assert_eq!(last["response"]["usage"]["total_tokens"], 5);
+    }
+
+    #[test]
+    fn tools_are_reasoning_between_the_texts() {
+        let request =
+            read(Endpoint::Responses, br#"{"model":"m","input":"x"}"#, &Leniency::default()).unwrap();
+        let mut reply = Reply::new(&request, "1", 5);
+        let events = [
+            reply.start(),
+            reply.reasoning("Read: a\n"),
+            reply.reasoning("Bash: ls\n"),
+            reply.text("So far."),
+            reply.reasoning("Read: b\n"),
+            reply.text("\n\nDone."),
+            reply.finish(USAGE),
+        ];
+        let events = data(&events.concat());
+        let item = |index: usize, kind: &str| {
+            let of_it = events.iter().filter(|event| event["output_index"] == index);
+            let found: Vec<&str> = of_it.filter_map(|event| event["type"].as_str()).collect();
+            let (first, last) = (found.first().copied(), found.last().copied());
+            assert_eq!(first, Some("response.output_item.added"));
+            assert_eq!(last, Some("response.output_item.done"));
+            let middle: Vec<&str> = found[1..found.len() - 1].to_vec();
+            assert!(middle.iter().all(|name| name.contains(kind)), "{middle:?}");
+        };
+        for (index, kind) in ["reasoning_summary", "t_", "reasoning_summary", "t_"].iter().enumerate() {
+            item(index, kind);
+        }
+        let deltas = events.iter().filter(|event| event["type"] == "response.reasoning_summary_text.delta");
+        assert_eq!(deltas.count(), 3);
+        let output = events[events.len() - 1]["response"]["output"].clone();
+        assert_eq!(output[0]["summary"][0]["text"], "Read: a\nBash: ls\n");
+        assert_eq!(
+            (&output[1]["content"][0]["text"], &output[3]["content"][0]["text"]),
+            (&"So far.".into(), &"\n\nDone.".into())
+        );
+        let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()) };
+        let output = reply.whole(&told, USAGE)["output"].clone();
+        assert_eq!(
+            (&output[0]["type"], &output[1]["content"][0]["text"]),
+            (&"reasoning".into(), &"Hi".into())
+        );
+    }
+
+    #[test]
+    fn an_answer_without_words_has_a_message_all_the_same() {
+        let request =
+            read(Endpoint::Responses, br#"{"model":"m","input":"x"}"#, &Leniency::default()).unwrap();
+        let mut reply = Reply::new(&request, "1", 5);
+        let events = data(&[reply.start(), reply.reasoning("Read: a\n"), reply.finish(USAGE)].concat());
+        let output = &events[events.len() - 1]["response"]["output"];
+        assert_eq!((&output[1]["type"], &output[1]["content"][0]["text"]), (&"message".into(), &"".into()));
     }
 
     #[test]

@@ -15,7 +15,10 @@ pub(super) fn messages(name: &str, value: Option<&Value>) -> Result<Vec<Turn>, O
             format!("'{name}' must be a list with at least one message."),
         ));
     };
-    list.iter().enumerate().map(|(index, message)| turn(&format!("{name}[{index}]"), message)).collect()
+    // What the agent did meanwhile comes back with what it said. The session knows it.
+    let said =
+        list.iter().enumerate().filter(|(_, item)| item.get("type").is_none_or(|kind| kind != "reasoning"));
+    said.map(|(index, message)| turn(&format!("{name}[{index}]"), message)).collect()
 }
 
 fn turn(name: &str, message: &Value) -> Result<Turn, OpenAiError> {
@@ -96,6 +99,6 @@ fn image(name: &str, url: &str) -> Result<Image, OpenAiError> {
     }
     let data = STANDARD.decode(data.as_bytes());
     let data =
-        data.map_err(|error| OpenAiError::invalid(name, format!("The picture is no base64: {error}.")))?;
+        data.map_err(|error| OpenAiError::invalid(name, format!("The picture is no base64: {error}")))?;
     Ok(Image { media_type: media_type.to_owned(), data })
 }

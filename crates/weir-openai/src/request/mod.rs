@@ -186,6 +186,10 @@ mod tests {
         let request = read(Endpoint::Responses, body, &Leniency::default()).unwrap();
         assert_eq!(request.turns[0].text, "Hi");
         assert_eq!(request.previous.as_deref(), Some("resp_1"));
+        // Clients send back all items of a response.
+        let body = br#"{"model":"m","input":[{"role":"user","content":"Hi"},{"type":"reasoning","id":"rs_1","summary":[]},
+            {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello"}]},{"role":"user","content":"Go on"}]}"#;
+        assert_eq!(read(Endpoint::Responses, body, &Leniency::default()).unwrap().turns.len(), 3);
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! What was said and done: the transcript, the log, exports, differences, whole outputs of tools.
+//! What was said and done: the transcript, the log, exports, differences, whole outputs of tools, pictures.
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{StreamExt as _, stream};
-use weir_host::{Export, ExportFormat as HostFormat};
-use weir_wire::ToolUseId;
+use weir_host::{Export, ExportFormat as HostFormat, Image};
+use weir_wire::{MessageId, ToolUseId};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
-use super::types::{ExportFormat, ExportParams, LogParams, SessionDiff, TranscriptPage, TranscriptParams};
+use super::types::{
+    ExportFormat, ExportParams, LogParams, PictureBytes, SessionDiff, TranscriptPage, TranscriptParams,
+};
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
 use crate::state::App;
@@ -106,4 +108,43 @@ pub(crate) async fn tool_output(
 ) -> Result<Response, Problem> {
     let output = app.host().tool_output(&session_id(&id)?, &ToolUseId::from(tool.as_str())).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], output).into_response())
+}
+
+/// A picture that a tool call gave back.
+#[utoipa::path(get, path = "/v1/sessions/{id}/tools/{tool_use_id}/images/{number}", tag = "history",
+    params(("id" = String, Path, description = "The session."), ("tool_use_id" = String, Path, description = "The call."),
+        ("number" = usize, Path, description = "Which one; the first is 0.")),
+    responses((status = 200, description = "The picture.", content(
+        (PictureBytes = "image/png"), (PictureBytes = "image/jpeg"), (PictureBytes = "image/gif"), (PictureBytes = "image/webp"),
+        (PictureBytes = "application/octet-stream")))))]
+pub(crate) async fn tool_image(
+    State(app): State<App>,
+    Path((id, tool, number)): Path<(String, String, usize)>,
+) -> Result<Response, Problem> {
+    picture(app.host().tool_pictures(&session_id(&id)?, &ToolUseId::from(tool.as_str())).await?, number)
+}
+
+/// A picture that was sent with a message.
+#[utoipa::path(get, path = "/v1/sessions/{id}/messages/{message_id}/images/{number}", tag = "history",
+    params(("id" = String, Path, description = "The session."), ("message_id" = String, Path, description = "The message."),
+        ("number" = usize, Path, description = "Which one; the first is 0.")),
+    responses((status = 200, description = "The picture.", content(
+        (PictureBytes = "image/png"), (PictureBytes = "image/jpeg"), (PictureBytes = "image/gif"), (PictureBytes = "image/webp"),
+        (PictureBytes = "application/octet-stream")))))]
+pub(crate) async fn message_image(
+    State(app): State<App>,
+    Path((id, message, number)): Path<(String, String, usize)>,
+) -> Result<Response, Problem> {
+    picture(app.host().message_pictures(&session_id(&id)?, &MessageId::from(message.as_str())).await?, number)
+}
+
+/// One of these pictures. What a tool calls a picture may be anything, a page with scripts as well, so only kinds that
+/// browsers draw and never run keep their name.
+fn picture(images: Vec<Image>, number: usize) -> Result<Response, Problem> {
+    let image = images.into_iter().nth(number);
+    let Image { media_type, data } =
+        image.ok_or_else(|| Problem::not_found("there is no picture with this number; the first is 0"))?;
+    let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    let kind = known.into_iter().find(|kind| *kind == media_type).unwrap_or("application/octet-stream");
+    Ok(([(header::CONTENT_TYPE, kind)], data).into_response())
 }

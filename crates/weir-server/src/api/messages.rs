@@ -19,7 +19,10 @@ use crate::state::App;
 
 /// Sends a message. It is in the log when this is answered; sent twice under one `client_id` it is one message.
 #[utoipa::path(post, path = "/v1/sessions/{id}/messages", tag = "messages", params(("id" = String, Path, description = "The session.")),
-    request_body = SendMessage, responses((status = 202, description = "It was accepted.", body = Accepted)))]
+    request_body = SendMessage, responses(
+        (status = 202, description = "It was accepted.", body = Accepted),
+        (status = 409, description = "Another message has this `client_id`, or the session takes none.", body = Details, content_type = "application/problem+json"),
+    ))]
 pub(crate) async fn send(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
@@ -35,6 +38,11 @@ pub(crate) async fn send(
     let message =
         NewMessage { client_id: Some(body.client_id), text: body.text, images: body.images, mode: body.mode };
     let accepted = app.host().send(&id, message, &Actor::new(&who.name)).await?;
+    if accepted.differs {
+        let detail = "another message was sent under this client_id; send this one under an id of its own";
+        return Err(Problem::new(StatusCode::CONFLICT, "client_id_used", detail)
+            .with("message_id", accepted.message_id.to_string()));
+    }
     if !accepted.duplicate {
         charge_later(&app, &who, id, accepted.message_id.clone());
     }

@@ -88,6 +88,8 @@ fn viewer() -> Router<App> {
         .route("/v1/sessions/{id}/export", get(history::export))
         .route("/v1/sessions/{id}/diff", get(history::diff))
         .route("/v1/sessions/{id}/tools/{tool_use_id}/output", get(history::tool_output))
+        .route("/v1/sessions/{id}/tools/{tool_use_id}/images/{number}", get(history::tool_image))
+        .route("/v1/sessions/{id}/messages/{message_id}/images/{number}", get(history::message_image))
 }
 
 fn approver() -> Router<App> {
@@ -148,6 +150,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         control::interrupt, control::stop, control::resume, control::set_model, control::set_permission_mode,
         asks::permission, asks::question,
         history::transcript, history::log, history::export, history::diff, history::tool_output,
+        history::tool_image, history::message_image,
         events::session, events::all,
         tokens::me, tokens::share, tokens::list, tokens::create, tokens::revoke, tokens::audit,
         health::healthz, health::readyz, health::metrics,

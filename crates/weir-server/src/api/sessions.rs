@@ -33,6 +33,7 @@ pub(crate) async fn create(
     if let Some(mode) = &body.permission_mode {
         check_mode(&app, mode)?;
     }
+    check_name(body.name.as_deref())?;
     let origin = if headers.contains_key("sec-fetch-site") { "page" } else { "api" };
     let new = NewSession {
         cwd: body.cwd,
@@ -80,6 +81,14 @@ pub(super) fn check_mode(app: &App, mode: &str) -> Result<(), Problem> {
     }
     let detail = format!("the permission mode must be one of {}", modes.join(", "));
     Err(Problem::unprocessable("permission_mode", detail))
+}
+
+/// Refuses a name that would not stay on its line in a list or on a terminal.
+fn check_name(name: Option<&str>) -> Result<(), Problem> {
+    if name.is_some_and(|name| name.chars().any(char::is_control)) {
+        return Err(Problem::unprocessable("name", "the name must be one line, without control characters"));
+    }
+    Ok(())
 }
 
 /// Lists sessions, the one that changed last first.
@@ -133,6 +142,7 @@ pub(crate) async fn change(
     Json(body): Json<ChangeSession>,
 ) -> Answer<SessionInfo> {
     let id = session_id(&id)?;
+    check_name(body.name.as_deref())?;
     let mut info = None;
     if let Some(name) = body.name {
         // An empty name is none.
@@ -172,6 +182,7 @@ pub(crate) async fn fork(
         // The copy would be a session that this token may not see.
         return Err(Problem::forbidden("one_session", "this token is good for one session only"));
     }
+    check_name(body.name.as_deref())?;
     let info = app.host().fork(&session_id(&id)?, body.name, &Actor::new(&who.name)).await?;
     let mut response = answer::json(StatusCode::CREATED, &info);
     response.extensions_mut().insert(Audited(format!("session {}", info.id)));

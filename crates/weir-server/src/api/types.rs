@@ -490,3 +490,9 @@ pub(crate) struct ChangesEvent {
     /// The changes, to be taken one after another.
     pub(crate) changes: Vec<Change<'static>>,
 }
+
+/// The bytes of a picture, as a file has them.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "it is only described; the bytes go out as they are")]
+pub(crate) struct PictureBytes(Vec<u8>);

@@ -17,7 +17,7 @@ pub(super) fn page(document: &str) -> String {
         text,
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{title}: API</title><body style=\"font-family:system-ui,sans-serif;\
-         max-width:60em;margin:2em auto;padding:0 1em;line-height:1.5;color-scheme:light dark\"><h1>{title}: API</h1><p>{}</p>\
+         max-width:60em;margin:2em auto;padding:0 1em;line-height:1.5;color-scheme:light dark\"><main><h1>{title}: API</h1><p>{}</p>\
          <p>All but the health checks take the header <code>Authorization: Bearer &lt;token&gt;</code>. The same for \
          programs: <a href=\"openapi.json\">openapi.json</a>.</p>",
         prose(text_at(&document, "/info/description"))
@@ -29,16 +29,16 @@ pub(super) fn page(document: &str) -> String {
             for method in METHODS {
                 let Some(operation) = item.get(method) else { continue };
                 if text_at(operation, "/tags/0") == text_at(tag, "/name") {
-                    write_operation(&mut text, path, method, operation);
+                    write_operation(&mut text, &document, path, method, operation);
                 }
             }
         }
     }
-    text.push_str("</body></html>");
+    text.push_str("</main></body></html>");
     text
 }
 
-fn write_operation(text: &mut String, path: &str, method: &str, operation: &Value) {
+fn write_operation(text: &mut String, document: &Value, path: &str, method: &str, operation: &Value) {
     let _ = write!(
         text,
         "<details><summary><code><b>{}</b> {}</code> {}</summary>",
@@ -58,7 +58,9 @@ fn write_operation(text: &mut String, path: &str, method: &str, operation: &Valu
         );
     }
     if let Some(body) = operation.get("requestBody").and_then(schema_name) {
-        let _ = write!(text, "<li>body: <code>{}</code></li>", escaped(&body));
+        let _ = write!(text, "<li>body: <code>{}</code>", escaped(&body));
+        write_members(text, document, &body);
+        text.push_str("</li>");
     }
     for (status, response) in operation.get("responses").and_then(Value::as_object).into_iter().flatten() {
         let _ = write!(text, "<li>{} {}", escaped(status), prose(text_at(response, "/description")));
@@ -68,6 +70,19 @@ fn write_operation(text: &mut String, path: &str, method: &str, operation: &Valu
         text.push_str("</li>");
     }
     text.push_str("</ul></details>");
+}
+
+/// The members of a body.
+fn write_members(text: &mut String, document: &Value, name: &str) {
+    let schema = document.pointer(&format!("/components/schemas/{name}")).unwrap_or(&Value::Null);
+    let needed: Vec<&str> = list(schema, "/required").iter().filter_map(Value::as_str).collect();
+    text.push_str("<ul>");
+    for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let optional = if needed.contains(&name.as_str()) { "" } else { " (optional)" };
+        let told = prose(text_at(member, "/description"));
+        let _ = write!(text, "<li><code>{}</code>{optional}: {told}</li>", escaped(name));
+    }
+    text.push_str("</ul>");
 }
 
 /// The name of the type of a body.

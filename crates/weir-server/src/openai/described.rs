@@ -4,7 +4,7 @@
 #![expect(dead_code, reason = "these types describe; requests are read from their JSON")]
 
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// A request for an answer.
 #[derive(ToSchema)]
@@ -114,6 +114,8 @@ pub(crate) struct ChatAnswer {
     /// `assistant`.
     role: String,
     content: String,
+    /// The agent's tools, a line for each, where they are told.
+    reasoning_content: Option<String>,
 }
 
 /// What was used, in tokens.
@@ -161,18 +163,41 @@ pub(crate) struct ResponseObject {
     /// `completed`.
     status: String,
     model: String,
-    /// One message with one text.
-    output: Vec<ResponseMessage>,
+    /// A message with a text at the end; before it, where tools are told, what the agent did.
+    output: Vec<ResponseItem>,
     previous_response_id: Option<String>,
     usage: ResponseUsage,
 }
 
+/// What the agent says or does.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum ResponseItem {
+    /// What it says.
+    Message(ResponseMessage),
+    /// What it does.
+    Reasoning(ResponseReasoning),
+}
+
+/// What the agent does: its tools, a line for each.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ResponseReasoning {
+    id: String,
+    /// `reasoning`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// `completed`.
+    status: String,
+    /// One text.
+    summary: Vec<ResponseText>,
+}
+
 /// What the agent says.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseMessage {
     id: String,
     /// `message`.
-    #[schema(rename = "type")]
+    #[serde(rename = "type")]
     kind: String,
     /// `completed`.
     status: String,
@@ -183,10 +208,10 @@ pub(crate) struct ResponseMessage {
 }
 
 /// A text.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseText {
-    /// `output_text`.
-    #[schema(rename = "type")]
+    /// `output_text`, or `summary_text` of what the agent does.
+    #[serde(rename = "type")]
     kind: String,
     text: String,
 }
@@ -199,7 +224,22 @@ pub(crate) struct ResponseUsage {
     total_tokens: u64,
 }
 
-/// Whether a stream tells of tools.
+/// What a request can say about its session.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(crate) struct FrontHeaders {
+    /// This session, whatever the history says.
+    #[param(rename = "X-Weir-Session")]
+    session: Option<String>,
+    /// The folder of a new session, below a root.
+    #[param(rename = "X-Weir-Cwd")]
+    cwd: Option<String>,
+    /// Whether the answer tells of tools as reasoning.
+    #[param(rename = "X-Weir-Tools")]
+    tools: Option<ToolsOption>,
+}
+
+/// Whether an answer tells of tools.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub(crate) enum ToolsOption {

@@ -23,7 +23,7 @@ use crate::auth::{Principal, Role};
 use crate::guard::{authenticate, require};
 use crate::state::App;
 use conversation::Conversation;
-use described::{ChatCompletion, ChatRequest, ModelList, ResponseObject, ResponseRequest, ToolsOption};
+use described::{ChatCompletion, ChatRequest, FrontHeaders, ModelList, ResponseObject, ResponseRequest};
 pub use histories::Histories;
 
 /// The routes, with errors in OpenAI's shape also where the guards refuse.
@@ -50,11 +50,7 @@ pub(crate) async fn models(State(app): State<App>) -> Response {
 /// Answers as OpenAI's chat completions do. Behind it is the agent, with its own tools, in a session that the page
 /// shows too. What cannot be honoured is refused with its name in `param`.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai",
-    params(
-        ("X-Weir-Session" = Option<String>, Header, description = "This session, whatever the history says."),
-        ("X-Weir-Cwd" = Option<String>, Header, description = "The folder of a new session, below a root."),
-        ("X-Weir-Tools" = Option<ToolsOption>, Header, description = "Whether the answer tells of tools as reasoning."),
-    ),
+    params(FrontHeaders),
     request_body = ChatRequest,
     responses((status = 200, description = "The answer, whole or as events.", content(
         (ChatCompletion = "application/json"), (String = "text/event-stream"),
@@ -68,13 +64,9 @@ pub(crate) async fn chat(
     answer(Endpoint::Chat, app, who, headers, body).await
 }
 
-/// Answers as OpenAI's responses do, in their basic form: texts and pictures in, one text out.
+/// Answers as OpenAI's responses do, in their basic form: texts and pictures in, a text out.
 #[utoipa::path(post, path = "/v1/responses", tag = "openai",
-    params(
-        ("X-Weir-Session" = Option<String>, Header, description = "This session, whatever the history says."),
-        ("X-Weir-Cwd" = Option<String>, Header, description = "The folder of a new session, below a root."),
-        ("X-Weir-Tools" = Option<ToolsOption>, Header, description = "Whether a stream tells of tools as reasoning."),
-    ),
+    params(FrontHeaders),
     request_body = ResponseRequest,
     responses((status = 200, description = "The response, whole or as events.", content(
         (ResponseObject = "application/json"), (String = "text/event-stream"),

@@ -6,7 +6,7 @@ use weir_server::{NewToken, Rate, Role, openapi};
 use crate::support::Place;
 
 /// All operations, with the least role that they take; none for those that are open.
-const OPERATIONS: [(&str, &str, Option<Role>); 35] = [
+const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
     ("GET", "/metrics", Some(Role::Admin)),
@@ -37,6 +37,8 @@ const OPERATIONS: [(&str, &str, Option<Role>); 35] = [
     ("GET", "/v1/sessions/{id}/export", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/diff", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/tools/{tool_use_id}/output", Some(Role::Viewer)),
+    ("GET", "/v1/sessions/{id}/tools/{tool_use_id}/images/{number}", Some(Role::Viewer)),
+    ("GET", "/v1/sessions/{id}/messages/{message_id}/images/{number}", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/events", Some(Role::Viewer)),
     ("POST", "/v1/sessions/{id}/share", Some(Role::Driver)),
     ("GET", "/v1/models", Some(Role::Driver)),

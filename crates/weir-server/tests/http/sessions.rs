@@ -35,6 +35,8 @@ async fn created_listed_changed_deleted() {
     let path = format!("/v1/sessions/{id}");
     let renamed = place.ask(Role::Driver, "PATCH", &path, Some(&json!({"name": "Second"}))).await;
     assert_eq!(renamed.json()["name"], "Second");
+    let lines = place.ask(Role::Driver, "PATCH", &path, Some(&json!({"name": "a\u{1b}[2J\nb"}))).await;
+    assert_eq!(lines.problem(422), "name");
     let listed = place.get(Role::Viewer, "/v1/sessions?search=second").await.json();
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
     let listed = place.get(Role::Viewer, "/v1/sessions?status=running").await.json();

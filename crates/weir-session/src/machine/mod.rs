@@ -234,11 +234,13 @@ impl Machine {
     }
 
     /// What the history left open has come to its end: there is no process that could go on with it. Recorded, so
-    /// that the same log gives the same view again.
+    /// that the same log gives the same view again. Messages that wait for the first process are no history.
     fn began(&mut self, sink: &mut Sink<'_>) {
         let view = self.view();
-        let is_empty = view.entries.is_empty() && view.turns.is_empty() && view.dropped_entries == 0;
-        if !is_empty && view.status != Status::Ended {
+        let has_begun = view.entries.iter().any(|entry| !matches!(entry.body, EntryBody::User(_)))
+            || !view.turns.is_empty()
+            || view.dropped_entries > 0;
+        if has_begun && view.status != Status::Ended {
             self.record(HostEvent::RecordingEnded, sink);
         }
     }

@@ -5,6 +5,7 @@
 //! So a terminal can list and search while a server runs. Which process drives a conversation is not decided here.
 
 mod checkpointer;
+mod heads;
 mod index;
 mod open;
 mod queue;

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::heads;
 use super::rows::{self, CONVERSATION, find_conversation, place, seq_of, signed, unsigned};
 use super::write::Failure;
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
@@ -110,18 +111,22 @@ fn contains_pattern(text: &str) -> String {
 
 /// The number of a conversation, and that of its newest event.
 fn head(connection: &Connection, id: &ConversationId) -> rusqlite::Result<Option<(i64, u64)>> {
-    connection
-        .prepare_cached("SELECT number, newest FROM conversation WHERE id = ?1")?
-        .query_row([id.as_str()], |row| Ok((row.get(0)?, unsigned(row.get(1)?))))
-        .optional()
+    Ok(heads::head(connection, id.as_str())?.map(|head| (head.number, head.newest)))
 }
 
 pub(super) fn newest(connection: &Connection, id: &ConversationId) -> rusqlite::Result<Option<u64>> {
     Ok(head(connection, id)?.map(|(_, newest)| newest))
 }
 
-/// The newest revision: that of a conversation, or of the last one that was deleted.
+/// The newest revision, when all facts are counted.
 pub(super) fn revision(connection: &Connection) -> rusqlite::Result<u64> {
+    let behind: i64 =
+        connection.prepare_cached("SELECT count(*) FROM behind")?.query_row([], |row| row.get(0))?;
+    Ok(written_revision(connection)? + unsigned(behind))
+}
+
+/// The newest revision that is written: that of a conversation, or of the last one that was deleted.
+pub(super) fn written_revision(connection: &Connection) -> rusqlite::Result<u64> {
     connection
         .prepare_cached(
             "SELECT max(value, coalesce((SELECT max(revision) FROM conversation), 0)) FROM meta \

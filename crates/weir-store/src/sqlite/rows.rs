@@ -7,10 +7,12 @@ use super::schema::SEQ_BITS;
 use crate::conversation::{Conversation, ConversationId, Parent};
 use crate::event::Event;
 
-/// The columns that [`conversation`] reads, of the table `conversation`.
+/// The columns that [`conversation`] reads, of the table `conversation`. The end of the log is looked up in the log.
 pub(super) const CONVERSATION: &str = "number, id, key, title, cwd, model, status, parent, parent_seq, cost_usd, \
-     archived, settings, created_at, updated_at, newest, bytes, revision, \
-     (SELECT json_group_array(session ORDER BY place) FROM cli_session WHERE conversation = number)";
+     archived, settings, created_at, updated_at, bytes, revision, \
+     (SELECT json_group_array(session ORDER BY place) FROM cli_session WHERE conversation = number) AS cli_sessions, \
+     (SELECT place FROM event WHERE place BETWEEN number << 36 AND (number << 36) | ((1 << 36) - 1) \
+       ORDER BY place DESC LIMIT 1) AS newest";
 
 /// A conversation and the number by which other tables name it.
 pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, Conversation)> {
@@ -27,14 +29,14 @@ pub(super) fn conversation(row: &Row<'_>) -> rusqlite::Result<(i64, Conversation
         cwd: row.get("cwd")?,
         model: row.get("model")?,
         status: row.get("status")?,
-        cli_sessions: json(&row.get::<_, String>(17)?)?,
+        cli_sessions: json(&row.get::<_, String>("cli_sessions")?)?,
         parent,
         cost_usd: row.get("cost_usd")?,
         archived: row.get("archived")?,
         settings: json::<Value>(&row.get::<_, String>("settings")?)?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
-        newest: unsigned(row.get("newest")?),
+        newest: row.get::<_, Option<i64>>("newest")?.map_or(0, seq_of),
         bytes: unsigned(row.get("bytes")?),
         revision: unsigned(row.get("revision")?),
     };
@@ -94,7 +96,13 @@ pub(super) fn signed(value: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{place, seq_of};
+    use super::{CONVERSATION, SEQ_BITS, place, seq_of};
+
+    #[test]
+    fn the_columns_have_the_bits_of_a_place() {
+        assert!(CONVERSATION.contains(&format!("number << {SEQ_BITS} AND")));
+        assert!(CONVERSATION.contains(&format!("(1 << {SEQ_BITS}) - 1")));
+    }
 
     #[test]
     fn places_of_conversations_do_not_touch() {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
 /// The steps from an empty file to the newest format. A step that was released is never edited.
-const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, BESIDE_THE_LOG];
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, BESIDE_THE_LOG, BEHIND];
 
 /// The newest format that is known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -97,6 +97,12 @@ CREATE TABLE label (
 -- So many events of a log are from before there were labels.
 ALTER TABLE conversation ADD COLUMN unlabelled INTEGER NOT NULL DEFAULT 0;
 UPDATE conversation SET unlabelled = newest;
+";
+
+const BEHIND: &str = "
+-- Conversations with events that their rows do not count yet, in the order in which their logs last grew. What is counted
+-- are newest, bytes, updated_at and revision: `newest` is the last event that was counted.
+CREATE TABLE behind (turn INTEGER PRIMARY KEY, number INTEGER NOT NULL UNIQUE) STRICT;
 ";
 
 /// Brings the file to the newest format. Two processes may come here at the same time.

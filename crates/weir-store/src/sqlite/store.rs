@@ -10,7 +10,7 @@ use super::open::{Database, Durability, SqliteOptions};
 use super::queue::{Queue, Weight};
 use super::readers::Readers;
 use super::writer::Writer;
-use super::{index, read, write};
+use super::{heads, index, read, write};
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
 use crate::error::StoreError;
@@ -100,7 +100,11 @@ impl Store for SqliteStore {
     }
 
     fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>> {
-        self.ask(move |connection| Ok(read::find(connection, &lookup)?))
+        let queue = Arc::clone(&self.queue);
+        self.ask(move |connection| {
+            count(&queue, connection)?;
+            Ok(read::find(connection, &lookup)?)
+        })
     }
 
     fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
@@ -114,6 +118,7 @@ impl Store for SqliteStore {
     fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
         let queue = Arc::clone(&self.queue);
         self.ask(move |connection| {
+            count(&queue, connection)?;
             if query.text.is_some() {
                 catch_up(&queue, connection)?;
             }
@@ -175,6 +180,15 @@ impl Store for SqliteStore {
             Ok(tail)
         })
     }
+}
+
+/// Waits until the facts are those of the logs. Where they cannot be written, as on a full disk, they stay behind: that is
+/// no reason not to show them.
+fn count(queue: &Queue, connection: &rusqlite::Connection) -> Result<(), write::Failure> {
+    if heads::is_behind(connection)? {
+        let _not_now = queue.send(WITHOUT_EVENTS, heads::catch_up).wait();
+    }
+    Ok(())
 }
 
 /// Waits until whatever was written before can be found.

@@ -13,7 +13,8 @@ use crate::tail::{TailState, Tails};
 pub(super) struct Notice {
     pub(super) conversation: ConversationId,
     pub(super) end: TailState,
-    pub(super) revision: u64,
+    /// None where it is the one that they were told of.
+    pub(super) revision: Option<u64>,
 }
 
 /// What a write came to, and what followers are told of it.
@@ -60,7 +61,9 @@ where
             Some(Ok((value, notice))) => {
                 if let Some(notice) = notice {
                     tails.set(&notice.conversation, notice.end);
-                    tails.set_revision(notice.revision);
+                    if let Some(revision) = notice.revision {
+                        tails.set_revision(revision);
+                    }
                 }
                 Ok(value)
             }

@@ -1,8 +1,10 @@
-//! What each write does inside a transaction. Each checks before it changes anything, so a refusal leaves the
-//! transaction as it was, for the other writes that share it.
+//! What each write does inside a transaction. Each checks before it changes anything but what had to be counted anyway, so
+//! a refusal leaves the transaction as it was, for the other writes that share it.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::heads;
+use super::read;
 use super::rows::{find_conversation, place, signed, unsigned};
 use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
@@ -32,6 +34,7 @@ impl From<StoreError> for Failure {
 
 pub(super) fn create(connection: &Connection, new: &NewConversation) -> Done<Conversation> {
     let mut facts = new.clone().into_conversation()?;
+    heads::settle(connection)?;
     if find_conversation(connection, "id = ?1", [facts.id.as_str()])?.is_some() {
         return Err(StoreError::IdInUse(facts.id).into());
     }
@@ -51,7 +54,7 @@ pub(super) fn create(connection: &Connection, new: &NewConversation) -> Done<Con
         ])?;
     write_facts(connection, connection.last_insert_rowid(), &facts, !facts.cli_sessions.is_empty())?;
     let notice =
-        Notice { conversation: facts.id.clone(), end: TailState::Newest(0), revision: facts.revision };
+        Notice { conversation: facts.id.clone(), end: TailState::Newest(0), revision: Some(facts.revision) };
     Ok((facts, Some(notice)))
 }
 
@@ -60,6 +63,7 @@ pub(super) fn update(
     id: &ConversationId,
     update: &ConversationUpdate,
 ) -> Done<Conversation> {
+    heads::settle(connection)?;
     let (number, mut facts) = existing(connection, id)?;
     if update.is_empty() {
         return Ok((facts, None));
@@ -69,11 +73,12 @@ pub(super) fn update(
     facts.revision = next_revision(connection)?;
     write_facts(connection, number, &facts, update.cli_session.is_some())?;
     let end = TailState::Newest(facts.newest);
-    let notice = Notice { conversation: id.clone(), end, revision: facts.revision };
+    let notice = Notice { conversation: id.clone(), end, revision: Some(facts.revision) };
     Ok((facts, Some(notice)))
 }
 
 pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool> {
+    heads::settle(connection)?;
     let Some((number, _)) = find_conversation(connection, "id = ?1", [id.as_str()])? else {
         return Ok((false, None));
     };
@@ -85,23 +90,19 @@ pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool>
     connection
         .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'revision'")?
         .execute([signed(revision)])?;
-    Ok((true, Some(Notice { conversation: id.clone(), end: TailState::Deleted, revision })))
+    Ok((true, Some(Notice { conversation: id.clone(), end: TailState::Deleted, revision: Some(revision) })))
 }
 
 pub(super) fn append(connection: &Connection, append: &Append) -> Done<Appended> {
     append.check()?;
     let id = &append.conversation;
-    let head: Option<(i64, i64)> = connection
-        .prepare_cached("SELECT number, newest FROM conversation WHERE id = ?1")?
-        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((number, before)) = head else { return Err(StoreError::NotFound(id.clone()).into()) };
-    let before = unsigned(before);
+    let Some(head) = heads::head(connection, id.as_str())? else {
+        return Err(StoreError::NotFound(id.clone()).into());
+    };
+    let (number, before) = (head.number, head.newest);
     let facts = updated_facts(connection, append)?;
 
     let mut newest = before;
-    let mut bytes = 0;
-    let mut latest = i64::MIN;
     let mut placed = Vec::with_capacity(append.events.len());
     for event in &append.events {
         if let Some(seq) = known(connection, number, event)? {
@@ -112,26 +113,23 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Done<Appended>
             return Err(StoreError::Moved { expected, newest: before }.into());
         }
         newest += 1;
-        bytes += signed(event.payload.len() as u64);
-        latest = latest.max(event.at);
         insert(connection, number, newest, event)?;
         placed.push(Placed { seq: newest, new: true });
     }
     let appended = Appended { placed, newest };
-    if newest == before && facts.is_none() {
-        return Ok((appended, None));
-    }
-    let revision = next_revision(connection)?;
-    if let Some((mut facts, new_session)) = facts {
-        facts.revision = revision;
-        write_facts(connection, number, &facts, new_session)?;
-    }
-    connection
-        .prepare_cached(
-            "UPDATE conversation SET newest = ?2, bytes = bytes + ?3, updated_at = max(updated_at, ?4), \
-             revision = ?5 WHERE number = ?1",
-        )?
-        .execute(params![number, signed(newest), bytes, latest, signed(revision)])?;
+    let revision = match facts {
+        Some((mut facts, new_session)) => {
+            heads::fall_behind(connection, number)?;
+            heads::settle(connection)?;
+            facts.revision = read::revision(connection)?;
+            write_facts(connection, number, &facts, new_session)?;
+            Some(facts.revision)
+        }
+        None if newest == before => return Ok((appended, None)),
+        // Whoever follows was told of its revision.
+        None if head.is_last_behind => None,
+        None => Some(heads::fall_behind(connection, number)?),
+    };
     Ok((appended, Some(Notice { conversation: id.clone(), end: TailState::Newest(newest), revision })))
 }
 
@@ -227,7 +225,7 @@ fn check_key(connection: &Connection, facts: &Conversation) -> Result<(), Failur
 
 /// Whatever changes gets it, so the newest one is where something last changed, or was last deleted.
 fn next_revision(connection: &Connection) -> rusqlite::Result<u64> {
-    Ok(super::read::revision(connection)? + 1)
+    Ok(read::revision(connection)? + 1)
 }
 
 /// Writes everything that can change, except the size of the log.
@@ -240,7 +238,7 @@ fn write_facts(
     connection
         .prepare_cached(
             "UPDATE conversation SET key = ?2, title = ?3, cwd = ?4, model = ?5, status = ?6, cost_usd = ?7, \
-             archived = ?8, settings = ?9, updated_at = ?10, revision = ?11 WHERE number = ?1",
+             archived = ?8, settings = ?9, updated_at = max(updated_at, ?10), revision = ?11 WHERE number = ?1",
         )?
         .execute(params![
             number,

@@ -1,6 +1,6 @@
 //! The thread that writes. It takes all writes that wait, does them in one transaction, syncs once, and only then
-//! answers each. What can be done later (the index for searches, what is left of deleted logs, the write-ahead log) it
-//! does while there is nothing else to write.
+//! answers each. What can be done later (facts that are counted, the index for searches, what is left of deleted logs, the
+//! write-ahead log) it does while there is nothing else to write.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::checkpointer::Checkpointer;
 use super::queue::{Found, Queue, Written, transaction};
 use super::task::Write;
-use super::{index, read, write};
+use super::{heads, index, read, write};
 use crate::error::StoreError;
 use crate::tail::TailState;
 
@@ -32,6 +32,8 @@ pub(super) struct Writer {
 struct Chores {
     /// Parts of deleted logs may be there. They are removed between other writes: the space may be needed.
     trash: bool,
+    /// Facts may have to be counted.
+    heads: bool,
     /// Texts may wait for the index, this many of our own.
     index: bool,
     texts: u64,
@@ -47,10 +49,15 @@ impl Chores {
         self.index && (self.texts > MOST_UNINDEXED || self.is_quiet())
     }
 
+    fn are_heads_due(&self) -> bool {
+        self.heads && self.is_quiet()
+    }
+
     fn note(&mut self, written: Written) {
         self.index |= written.texts > 0;
         self.texts += written.texts;
         if written != Written::default() {
+            self.heads = true;
             self.last_write = Some(Instant::now());
         }
     }
@@ -67,7 +74,7 @@ impl Writer {
     /// Writes until the queue is closed and empty.
     pub(super) fn run(mut self) {
         // An earlier process may have left something.
-        let mut chores = Chores { trash: true, index: true, texts: 0, last_write: None };
+        let mut chores = Chores { trash: true, heads: true, index: true, texts: 0, last_write: None };
         let mut seen = None;
         loop {
             self.queue.wait(self.patience(&chores));
@@ -75,7 +82,11 @@ impl Writer {
             let connection = queue.connection();
             let batch = match queue.take(&connection) {
                 Found::Batch(batch) => batch,
-                Found::Closed => return,
+                Found::Closed => {
+                    // A file at rest says all of itself. If that fails, the next one to open it counts.
+                    let _not_now = heads::step(&connection);
+                    return;
+                }
             };
             if !batch.is_empty() {
                 self.write(&connection, batch);
@@ -83,6 +94,10 @@ impl Writer {
             } else if chores.trash {
                 // What is left on a failure is tried again after the next write.
                 chores.trash = purge(&connection).unwrap_or(false);
+            } else if chores.are_heads_due() {
+                // What cannot be counted now is counted when it is asked for.
+                let _not_now = heads::step(&connection);
+                chores.heads = false;
             } else if chores.is_index_due() {
                 let step = if chores.is_quiet() { index::SMALL_STEP } else { index::LARGE_STEP };
                 chores.index = index::step(&connection, step).unwrap_or(false);
@@ -98,9 +113,9 @@ impl Writer {
     /// How long to wait for a write before something else is done.
     fn patience(&self, chores: &Chores) -> Option<Duration> {
         let polls = self.queue.tails().followed().map(|_| self.poll_interval);
-        if chores.trash || chores.is_index_due() {
+        if chores.trash || chores.are_heads_due() || chores.is_index_due() {
             Some(Duration::ZERO)
-        } else if chores.index || self.checkpointer.has_work() {
+        } else if chores.heads || chores.index || self.checkpointer.has_work() {
             Some(polls.map_or(QUIET, |polls| polls.min(QUIET)))
         } else {
             polls

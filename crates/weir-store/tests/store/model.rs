@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 use weir_store::{
-    Append, Archived, ConversationId, ConversationUpdate, EventRange, ListOrder, ListQuery, Lookup,
-    MemoryStore, NewConversation, NewEvent, ReadQuery, SearchQuery, Store, StoreError,
+    Append, Archived, Conversation, ConversationId, ConversationPage, ConversationUpdate, EventRange,
+    ListOrder, ListQuery, Lookup, MemoryStore, NewConversation, NewEvent, ReadQuery, SearchQuery, Store,
+    StoreError,
 };
 
 use crate::support::open_unsynced;
@@ -17,9 +18,17 @@ enum Call {
     Append(Append),
     Delete(ConversationId),
     Find(Lookup),
-    List(ListQuery),
+    List(ListQuery, Order),
     Read(ReadQuery),
     Search(SearchQuery),
+}
+
+/// In which order to list, by a conversation of the store's own: revisions are each store's own.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    Newest,
+    NewestBefore(usize),
+    ChangedAfter(usize),
 }
 
 fn ids() -> impl Strategy<Value = ConversationId> {
@@ -100,15 +109,15 @@ fn reads() -> impl Strategy<Value = ReadQuery> {
     )
 }
 
-fn lists() -> impl Strategy<Value = ListQuery> {
+fn lists() -> impl Strategy<Value = (ListQuery, Order)> {
     let order = prop_oneof![
-        Just(ListOrder::Newest),
-        (0..30_u64).prop_map(ListOrder::NewestBefore),
-        (0..30_u64).prop_map(ListOrder::ChangedAfter),
+        Just(Order::Newest),
+        (0..5_usize).prop_map(Order::NewestBefore),
+        (0..5_usize).prop_map(Order::ChangedAfter),
     ];
     let archived = prop::sample::select(vec![Archived::Without, Archived::With, Archived::Only]);
     (archived, prop::option::of(words()), order, 0..4_usize).prop_map(|(archived, text, order, limit)| {
-        ListQuery { archived, text, order, limit, ..ListQuery::default() }
+        (ListQuery { archived, text, limit, ..ListQuery::default() }, order)
     })
 }
 
@@ -129,7 +138,7 @@ fn calls() -> impl Strategy<Value = Call> {
         6 => appends().prop_map(Call::Append),
         1 => ids().prop_map(Call::Delete),
         2 => lookups.prop_map(Call::Find),
-        2 => lists().prop_map(Call::List),
+        2 => lists().prop_map(|(query, order)| Call::List(query, order)),
         4 => reads().prop_map(Call::Read),
         2 => searches.prop_map(Call::Search),
     ]
@@ -142,16 +151,38 @@ fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
     }
 }
 
+/// The facts without the revision. How conversations follow one another is seen where they are listed.
+fn without_revision(facts: Conversation) -> Conversation {
+    Conversation { revision: 0, ..facts }
+}
+
+fn list(store: &dyn Store, query: ListQuery, order: Order) -> Result<ConversationPage, StoreError> {
+    let all = ListQuery { archived: Archived::With, limit: 100, ..ListQuery::default() };
+    let all = store.list(all).wait()?.conversations;
+    let revision = |place: usize| all.get(place).map_or(0, |facts| facts.revision);
+    let order = match order {
+        Order::Newest => ListOrder::Newest,
+        Order::NewestBefore(place) => ListOrder::NewestBefore(revision(place)),
+        Order::ChangedAfter(place) => ListOrder::ChangedAfter(revision(place)),
+    };
+    let mut page = store.list(ListQuery { order, ..query }).wait()?;
+    page.conversations = page.conversations.into_iter().map(without_revision).collect();
+    Ok(page)
+}
+
 fn answer(store: &dyn Store, call: Call) -> String {
     match call {
-        Call::Create(id, facts) => {
-            told(store.create(NewConversation { facts, ..NewConversation::new(id, 5) }).wait())
-        }
-        Call::Update(id, update) => told(store.update(id, update).wait()),
+        Call::Create(id, facts) => told(
+            store
+                .create(NewConversation { facts, ..NewConversation::new(id, 5) })
+                .wait()
+                .map(without_revision),
+        ),
+        Call::Update(id, update) => told(store.update(id, update).wait().map(without_revision)),
         Call::Append(append) => told(store.append(append).wait()),
         Call::Delete(id) => told(store.delete(id).wait()),
-        Call::Find(lookup) => told(store.find(lookup).wait()),
-        Call::List(query) => told(store.list(query).wait()),
+        Call::Find(lookup) => told(store.find(lookup).wait().map(|found| found.map(without_revision))),
+        Call::List(query, order) => told(list(store, query, order)),
         Call::Read(query) => told(store.read(query).wait()),
         // The order and the snippets are each store's own.
         Call::Search(query) => told(store.search(query).wait().map(|hits| {

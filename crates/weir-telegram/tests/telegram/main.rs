@@ -239,3 +239,35 @@ async fn stop_and_new_and_model() {
     place.double.sees("the list", |shown| shown.text.contains("Go back to one")).await;
     bridge.end(&place).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_is_said_to_be_so() {
+    let place = Place::new().await;
+    let bridge = place.start().await;
+    let sticker = json!({"file_id": "s", "file_unique_id": "u", "type": "regular", "width": 1, "height": 1,
+        "is_animated": false, "is_video": false});
+    place.double.message(ANNA, ANNA, "private", &json!({"sticker": sticker}));
+    place
+        .double
+        .sees("the word", |shown| shown.text.contains("nothing in this message that I can read"))
+        .await;
+    // What Telegram says by itself, and a sticker that is for nobody, are passed over.
+    place.double.message(ANNA, ANNA, "private", &json!({"pinned_message": {"message_id": 1}}));
+    place.double.message(ANNA, GROUP, "supergroup", &json!({"new_chat_members": []}));
+    place.double.message(ANNA, GROUP, "supergroup", &json!({"sticker": sticker}));
+    place.double.lock().files.insert("round".into(), b"a round video".to_vec());
+    let round =
+        json!({"file_id": "round", "file_unique_id": "u", "length": 1, "duration": 1, "file_size": 13});
+    place.double.message(ANNA, ANNA, "private", &json!({"video_note": round}));
+    // There is no script in it, so the demonstration plays.
+    let begins = |shown: &double::Shown| shown.text.len() > 3 && !shown.text.contains("can read");
+    place.double.sees("the beginning of an answer", begins).await;
+    place.double.says(ANNA, "/stop");
+    bridge.settled(3).await;
+    assert_eq!(bridge.outcomes(), ["refused", "failed", "answered"]);
+    let file = place.path("work/.weir-incoming/video-message.mp4");
+    assert_eq!(std::fs::read(file).unwrap(), b"a round video");
+    let told = place.double.lock().messages.values().filter(|shown| shown.text.contains("can read")).count();
+    assert_eq!(told, 1);
+    bridge.end(&place).await;
+}

@@ -23,6 +23,7 @@ async fn a_picture_that_a_tool_gives_back_is_shown_once() {
     place.double.sees("the answer", |shown| shown.text.contains("Here it is.")).await;
     bridge.settled(1).await;
     assert_eq!(place.double.lock().uploads.len(), 1);
+    assert_eq!(bridge.pictures_of_the_first_turn().await, [PNG, PNG], "both calls gave it back");
     // One that Telegram does not take as a photo comes as a document.
     place.double.lock().refuse_photos = true;
     place.double.says(ANNA, &format!("@@{}", json!([read, {"text": "Again."}])));

@@ -10,7 +10,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_bridge::channel::{Channel, ChannelName};
 use weir_bridge::config::Secret;
-use weir_bridge::driver::Driver;
+use weir_bridge::driver::{Driver, Engine as _};
+use weir_bridge::engine::WantedPictures;
 use weir_bridge::host::HostEngine;
 use weir_bridge::machine::{Role, Settings};
 use weir_bridge::store::BridgeStore;
@@ -120,6 +121,15 @@ impl Running {
         let kept = self.store.load().unwrap();
         let done = kept.iter().filter(|kept| kept.kind.as_str() == "done");
         done.map(|kept| kept.value["outcome"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// What the engine tells of the pictures of the first turn to one who did not listen, as after a restart.
+    pub(crate) async fn pictures_of_the_first_turn(&self) -> Vec<Vec<u8>> {
+        let session = self.host.list(ListSessions::default()).await.unwrap().sessions[0].id.clone();
+        let messages = self.host.messages(&session.parse().unwrap(), None).await.unwrap();
+        let wanted = WantedPictures::OfTurn { message: messages[0].message_id.to_string() };
+        let files = HostEngine::new(self.host.clone()).pictures(&session, &wanted).await;
+        files.into_iter().map(|file| file.data).collect()
     }
 
     /// Waits until so many messages have their outcomes.

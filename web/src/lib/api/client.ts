@@ -152,6 +152,20 @@ export class Client {
     return typeof value === "object" && value !== null && "output" in value ? String(value.output) : text;
   }
 
+  /** Where the pictures of a message are, without their number. */
+  messagePictures(id: string, message: string): string {
+    return `${at(id)}/messages/${encodeURIComponent(message)}/images`;
+  }
+
+  /** Where the pictures that a tool gave back are, without their number. */
+  toolPictures(id: string, tool: string): string {
+    return `${at(id)}/tools/${encodeURIComponent(tool)}/images`;
+  }
+
+  async picture(path: string): Promise<Blob> {
+    return (await this.fetch(path)).blob();
+  }
+
   async log(id: string, after: number): Promise<LogLine[]> {
     const response = await this.fetch(`${at(id)}/log?after=${after}`);
     const lines = (await response.text()).split("\n").filter((line) => line !== "");

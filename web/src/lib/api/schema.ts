@@ -254,6 +254,7 @@ export type ChangesEvent = {
 
 export type ChatAnswer = {
   content: string;
+  reasoning_content?: string | null;
   role: string;
 };
 
@@ -594,6 +595,8 @@ export type ParentInfo = {
   seq: number;
 };
 
+export type PictureBytes = string;
+
 export type Problem = {
   code: string;
   detail: string;
@@ -679,6 +682,8 @@ export type RequestState = {
 
 export type ResponseInput = string | Array<ChatMessage>;
 
+export type ResponseItem = ResponseMessage | ResponseReasoning;
+
 export type ResponseMessage = {
   content: Array<ResponseText>;
   id: string;
@@ -692,10 +697,17 @@ export type ResponseObject = {
   id: string;
   model: string;
   object: string;
-  output: Array<ResponseMessage>;
+  output: Array<ResponseItem>;
   previous_response_id?: string | null;
   status: string;
   usage: ResponseUsage;
+};
+
+export type ResponseReasoning = {
+  id: string;
+  status: string;
+  summary: Array<ResponseText>;
+  type: string;
 };
 
 export type ResponseRequest = {

@@ -12,7 +12,7 @@ import { Sessions } from "./sessions.svelte.ts";
 
 export type Theme = "system" | "light" | "dark";
 export type PanelTab = "changes" | "todos" | "agents" | "usage" | "raw";
-export type Dialog = "new" | "help" | "share" | "rename" | "delete" | "stop" | null;
+export type Dialog = "new" | "help" | "share" | "rename" | "delete" | "archive" | null;
 
 export interface Toast {
   id: number;

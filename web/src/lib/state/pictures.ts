@@ -4,6 +4,14 @@ import type { Picture } from "../api/types.ts";
 
 const KINDS = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const MOST_BYTES = 5 * 1024 * 1024;
+/** The server takes 32 MiB a message, as JSON; the text needs some of it. */
+const MOST_TOGETHER = 30 * 1024 * 1024;
+
+/** Whether another picture still fits into the message. */
+export function checkRoom(pictures: Picture[], more: Picture): void {
+  const size = [...pictures, more].reduce((sum, picture) => sum + picture.data.length, 0);
+  if (size > MOST_TOGETHER) throw new Error("These are too many for one message. Send the others with the next one.");
+}
 
 /** Reads a file, or says why it cannot be sent. */
 export async function readPicture(file: File): Promise<Picture> {

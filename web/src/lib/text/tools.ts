@@ -120,6 +120,21 @@ export function subjectOf(tool: ToolCall, cwd: string | null | undefined, todos:
   return typeof first === "string" ? first : "";
 }
 
+/** A diff of what a call would write, for where the CLI has not said what it was before. Empty where it writes nothing. */
+export function proposedDiff(input: Input): string {
+  const lines = (value: string, sign: string) =>
+    value === ""
+      ? []
+      : value
+          .replace(/\n$/, "")
+          .split("\n")
+          .map((line) => sign + line);
+  const removed = lines(text(input, "old_string"), "-");
+  const added = lines(text(input, "new_string") || text(input, "content"), "+");
+  if (removed.length + added.length === 0) return "";
+  return `@@ -1,${removed.length} +1,${added.length} @@\n${[...removed, ...added].join("\n")}`;
+}
+
 export function isGoing(tool: ToolCall): boolean {
   return tool.state === "pending" || tool.state === "running" || tool.state === "waiting_for_permission";
 }

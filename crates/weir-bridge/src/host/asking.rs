@@ -1,0 +1,130 @@
+//! What the CLI asks, as a person in a chat can judge it.
+//!
+//! Pure: values in, values out.
+
+use serde_json::Value;
+use weir_transcript::RequestKind;
+
+use crate::engine::{AskKind, Question};
+
+/// Most characters of a tool's arguments that are shown.
+const MOST: usize = 1_500;
+
+/// What is asked; nothing where it is not for a person.
+pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
+    Some(match request {
+        RequestKind::Permission { tool_name, input, description, reason, blocked_path, suggestions } => {
+            let mut details: Vec<String> = description.into_iter().chain(reason).collect();
+            details.extend(blocked_path.map(|path| format!("It is outside the allowed folders: `{path}`")));
+            details.push(arguments(&input));
+            let rules: Vec<String> = suggestions.iter().filter_map(rule_in_words).collect();
+            let always = (!rules.is_empty()).then(|| rules.join(", "));
+            AskKind::Permission { tool: tool_name, details: details.join("\n\n"), always }
+        }
+        RequestKind::Plan { plan, .. } => AskKind::Permission {
+            tool: "this plan".to_owned(),
+            details: plan.unwrap_or_default(),
+            always: None,
+        },
+        RequestKind::Question { questions, .. } => AskKind::Questions(
+            questions
+                .into_iter()
+                .map(|question| Question {
+                    options: question
+                        .options
+                        .into_iter()
+                        .flatten()
+                        .map(|option| (option.label, option.description.unwrap_or_default()))
+                        .collect(),
+                    several: question.multi_select.unwrap_or(false),
+                    question: question.question,
+                })
+                .collect(),
+        ),
+        _ => return None,
+    })
+}
+
+/// A rule that allows something, in words. Other suggestions, such as another permission mode, reach too far for a
+/// button in a chat.
+pub(super) fn rule_in_words(suggestion: &Value) -> Option<String> {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let adds = suggestion.get("type").and_then(Value::as_str) == Some("addRules");
+    let allows = suggestion.get("behavior").and_then(Value::as_str) == Some("allow");
+    let rules = suggestion.get("rules").and_then(Value::as_array).filter(|_| adds && allows)?;
+    let words: Option<Vec<String>> = rules
+        .iter()
+        .map(|rule| {
+            let tool = text(rule, "toolName")?;
+            Some(
+                text(rule, "ruleContent")
+                    .map_or_else(|| format!("`{tool}`"), |content| format!("`{tool}({content})`")),
+            )
+        })
+        .collect();
+    words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
+}
+
+/// The arguments of a tool, as a person can judge them: what would be run or written, and not how it is encoded.
+fn arguments(input: &Value) -> String {
+    let text = |name: &str| input.get(name).and_then(Value::as_str);
+    if let Some(command) = text("command") {
+        return fenced(command);
+    }
+    let known = |names: &[&str]| {
+        input.as_object().is_some_and(|input| input.keys().all(|name| names.contains(&name.as_str())))
+    };
+    match (text("file_path"), text("content"), text("old_string"), text("new_string")) {
+        (Some(path), Some(content), None, None) if known(&["file_path", "content"]) => {
+            format!("`{path}` gets this content:\n\n{}", fenced(content))
+        }
+        (Some(path), None, Some(old), Some(new))
+            if known(&["file_path", "old_string", "new_string", "replace_all"]) =>
+        {
+            let all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+            let how = if all { "everywhere" } else { "once" };
+            format!("In `{path}`, {how}, this:\n\n{}\n\nbecomes this:\n\n{}", fenced(old), fenced(new))
+        }
+        _ => fenced(&serde_json::to_string_pretty(input).unwrap_or_default()),
+    }
+}
+
+/// A text in a code block, shortened if it is long.
+fn fenced(text: &str) -> String {
+    let mut shown: String = text.chars().take(MOST).collect();
+    if shown.len() < text.len() {
+        shown.push_str("\n(there is more)");
+    }
+    // A fence that is longer than any in the text cannot be closed by it.
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", shown.trim_end_matches('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::arguments;
+
+    #[test]
+    fn what_would_be_written_is_shown_as_it_would_be() {
+        let shown = arguments(&json!({"file_path": "/w/a.py", "content": "print(\"a\")\n"}));
+        assert_eq!(shown, "`/w/a.py` gets this content:\n\n```\nprint(\"a\")\n```");
+        let change =
+            json!({"file_path": "/w/a.py", "old_string": "a", "new_string": "b", "replace_all": true});
+        let shown = arguments(&change);
+        assert_eq!(shown, "In `/w/a.py`, everywhere, this:\n\n```\na\n```\n\nbecomes this:\n\n```\nb\n```");
+        assert_eq!(arguments(&json!({"command": "ls"})), "```\nls\n```");
+    }
+
+    #[test]
+    fn nothing_is_hidden_that_is_not_understood() {
+        let shown = arguments(&json!({"file_path": "/w/a", "content": "x", "mode": "0777"}));
+        assert!(shown.contains("\"mode\": \"0777\""), "{shown}");
+        let long = "x".repeat(2_000);
+        assert!(arguments(&json!({"command": long})).contains("(there is more)"));
+        let fence = arguments(&json!({"command": "echo ```"}));
+        assert!(fence.starts_with("````\n"), "{fence}");
+    }
+}

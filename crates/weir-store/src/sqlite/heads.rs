@@ -1,0 +1,173 @@
+//! Brings the facts about conversations up to date with their logs.
+//!
+//! An append that changes no facts writes the events and nothing else: the size of the log, the time of its last event
+//! and its place in the list would be two more pages for each, and half of the time. It notes in the table `behind` that
+//! they have to be counted, in the order in which the logs last grew, and writes nothing where the log that grows is the
+//! last one there. They are counted in a quiet moment, and at the latest when somebody asks for them or changes something.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::queue::transaction;
+use super::rows::{place, seq_of, signed, unsigned};
+use super::schema::SEQ_BITS;
+use super::task::Done;
+
+/// The end of a log, as an append needs it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    /// By which other tables name the conversation.
+    pub(super) number: i64,
+    pub(super) newest: u64,
+    /// Its facts have to be counted, and no other log has grown since that was noted.
+    pub(super) is_last_behind: bool,
+}
+
+pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option<Head>> {
+    connection
+        .prepare_cached(
+            "SELECT number, (SELECT place FROM event WHERE place BETWEEN number << ?2 AND (number << ?2) | ((1 << ?2) - 1) \
+               ORDER BY place DESC LIMIT 1), \
+             number = (SELECT number FROM behind ORDER BY turn DESC LIMIT 1) \
+             FROM conversation WHERE id = ?1",
+        )?
+        .query_row(params![id, SEQ_BITS], |row| {
+            Ok(Head {
+                number: row.get(0)?,
+                newest: row.get::<_, Option<i64>>(1)?.map_or(0, seq_of),
+                is_last_behind: row.get::<_, Option<bool>>(2)?.unwrap_or(false),
+            })
+        })
+        .optional()
+}
+
+/// Whether the facts about any conversation have to be counted.
+pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM behind)")?.query_row([], |row| row.get(0))
+}
+
+/// Notes that a log has grown. Gives the revision that the conversation will have.
+pub(super) fn fall_behind(connection: &Connection, number: i64) -> rusqlite::Result<u64> {
+    connection.prepare_cached("INSERT OR REPLACE INTO behind (number) VALUES (?1)")?.execute([number])?;
+    super::read::revision(connection)
+}
+
+/// Counts, in a transaction of its own.
+pub(super) fn step(connection: &Connection) -> rusqlite::Result<()> {
+    if is_behind(connection)? { transaction(connection, settle) } else { Ok(()) }
+}
+
+/// Counts, as a write.
+pub(super) fn catch_up(connection: &Connection) -> Done<()> {
+    settle(connection)?;
+    Ok(((), None))
+}
+
+/// Counts what has to be counted, in the order in which the logs last grew. After this, facts and revisions are those
+/// that are written.
+pub(super) fn settle(connection: &Connection) -> rusqlite::Result<()> {
+    if !is_behind(connection)? {
+        return Ok(());
+    }
+    let mut statement = connection
+        .prepare_cached("SELECT number, newest FROM behind JOIN conversation USING (number) ORDER BY turn")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let behind = rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()?;
+    let mut revision = super::read::written_revision(connection)?;
+    for (number, counted) in behind {
+        revision += 1;
+        count(connection, number, unsigned(counted), revision)?;
+    }
+    connection.prepare_cached("DELETE FROM behind")?.execute([])?;
+    Ok(())
+}
+
+/// Counts what was appended after this event.
+fn count(connection: &Connection, number: i64, counted: u64, revision: u64) -> rusqlite::Result<()> {
+    // The length of a payload is known without reading it.
+    connection
+        .prepare_cached(
+            "UPDATE conversation SET newest = max(conversation.newest, added.newest), \
+             bytes = conversation.bytes + added.bytes, \
+             updated_at = max(updated_at, coalesce(added.at, updated_at)), revision = ?4 \
+             FROM (SELECT coalesce(max(place), 0) & ((1 << ?5) - 1) AS newest, \
+               coalesce(sum(length(payload)), 0) AS bytes, max(at) AS at \
+               FROM event WHERE place BETWEEN ?2 AND ?3) AS added \
+             WHERE number = ?1",
+        )?
+        .execute(params![
+            number,
+            place(number, counted.saturating_add(1)),
+            place(number, u64::MAX),
+            signed(revision),
+            SEQ_BITS,
+        ])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::NewConversation;
+    use crate::event::{Append, NewEvent};
+    use crate::sqlite::open::{Database, SqliteOptions};
+    use crate::sqlite::write;
+
+    fn append(connection: &Connection, id: &str, at: i64, payload: &str) {
+        let events = vec![NewEvent::new(at, "line", payload.as_bytes().to_vec())];
+        write::append(connection, &Append::new(id.parse().unwrap(), events)).unwrap();
+    }
+
+    fn facts(connection: &Connection) -> Vec<(String, i64, i64, i64)> {
+        let mut statement = connection
+            .prepare("SELECT id, newest, bytes, updated_at FROM conversation ORDER BY revision")
+            .unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
+        rows.unwrap().collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn an_append_writes_no_facts_and_they_are_counted_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database { path: folder.path().join("weir.db") };
+        let connection = database.open_writer(&SqliteOptions::default()).unwrap();
+        for id in ["one", "two"] {
+            write::create(&connection, &NewConversation::new(id.parse().unwrap(), 5)).unwrap();
+        }
+        let before = facts(&connection);
+        append(&connection, "two", 9, "123");
+        append(&connection, "one", 8, "12");
+        append(&connection, "two", 7, "1");
+        append(&connection, "one", 6, "1234");
+        append(&connection, "one", 6, "1234");
+        assert_eq!(facts(&connection), before);
+        assert!(is_behind(&connection).unwrap());
+        let promised = crate::sqlite::read::revision(&connection).unwrap();
+        settle(&connection).unwrap();
+        let counted = [("two".to_owned(), 2, 4, 9), ("one".to_owned(), 3, 10, 8)];
+        assert_eq!(facts(&connection), counted);
+        assert!(!is_behind(&connection).unwrap());
+        assert_eq!(crate::sqlite::read::revision(&connection).unwrap(), promised);
+        // Nothing is counted twice.
+        append(&connection, "two", 10, "12345");
+        settle(&connection).unwrap();
+        settle(&connection).unwrap();
+        assert_eq!(facts(&connection), [("one".to_owned(), 3, 10, 8), ("two".to_owned(), 3, 9, 10)]);
+    }
+
+    #[test]
+    fn a_log_that_grows_alone_is_noted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database { path: folder.path().join("weir.db") };
+        let connection = database.open_writer(&SqliteOptions::default()).unwrap();
+        write::create(&connection, &NewConversation::new("one".parse().unwrap(), 5)).unwrap();
+        append(&connection, "one", 1, "1");
+        let noted = |connection: &Connection| -> i64 {
+            connection.query_row("SELECT max(turn) FROM behind", [], |row| row.get(0)).unwrap()
+        };
+        let first = noted(&connection);
+        append(&connection, "one", 2, "1");
+        append(&connection, "one", 3, "1");
+        assert_eq!(noted(&connection), first);
+        assert_eq!(head(&connection, "one").unwrap().unwrap().newest, 3);
+    }
+}
