@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn no_line_is_longer_than_the_terminal_and_no_frame_is_higher() {
         let list =
-            "- [ ] Füge 漢字 ein, which takes two columns for each letter, and go on and on with the title\n";
+            "- [ ] Add 漢字, which takes two columns for each letter, and go on and on with the title\n";
         let tasks = TaskList::parse(Source::Markdown(list.into())).unwrap().tasks;
         let mut run = RunState::new("0123456789".into(), 0, tasks, &Config::default());
         let asked = weir_loop::state::AskedQuestion {

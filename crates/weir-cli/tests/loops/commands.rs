@@ -31,7 +31,8 @@ fn a_whole_run_with_its_report_and_replay() {
     assert_eq!(commits(&place), ["Good"]);
     let report = weir_loop(&place, &["report"]).expect(0);
     assert!(
-        report.text().contains("| Bad | failed | 3 |") && report.text().contains("| Later | open |"),
+        report.text().contains("| Bad | failed | 3 |")
+            && report.text().contains("| Later | blocked by bad |"),
         "{report:?}"
     );
     let html = weir_loop(&place, &["report", "--html"]).expect(0);
