@@ -31,7 +31,8 @@ fn a_whole_run_with_its_report_and_replay() {
     assert_eq!(commits(&place), ["Good"]);
     let report = weir_loop(&place, &["report"]).expect(0);
     assert!(
-        report.text().contains("| Bad | failed | 3 |") && report.text().contains("| Later | open |"),
+        report.text().contains("| Bad | failed | 3 |")
+            && report.text().contains("| Later | blocked by bad |"),
         "{report:?}"
     );
     let html = weir_loop(&place, &["report", "--html"]).expect(0);
@@ -180,6 +181,20 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
         "- [ ] First\n- [ ] Second\n  - needs: First\n"
     );
     weir_loop(&place, &["plan", "PRD.md"]).expect(2);
+}
+
+#[test]
+fn what_the_planner_asks_by_its_tool_can_be_answered_later() {
+    let place = Place::new();
+    repository(&place, "", "");
+    std::fs::remove_file(place.workspace().join("TASKS.md")).unwrap();
+    let ask = r#"@@[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,
+        "options":[{"label":"SQLite","description":""},{"label":"Postgres","description":""}]}]}},{"text":"ok"}]"#;
+    std::fs::write(place.workspace().join("PRD.md"), ask).unwrap();
+    let asked = weir_loop(&place, &["plan", "PRD.md"]).expect(1);
+    assert!(asked.stderr.contains("Which database?") && asked.stderr.contains("--continue"), "{asked:?}");
+    weir_loop(&place, &["plan", "--continue", "SQLite @@[{\"text\":\"- [ ] One\\n\"}]"]).expect(0);
+    assert_eq!(std::fs::read_to_string(place.workspace().join("TASKS.md")).unwrap(), "- [ ] One\n");
 }
 
 #[test]
