@@ -127,8 +127,11 @@ impl Running {
     pub(crate) async fn pictures_of_the_first_turn(&self) -> Vec<Vec<u8>> {
         let session = self.host.list(ListSessions::default()).await.unwrap().sessions[0].id.clone();
         let messages = self.host.messages(&session.parse().unwrap(), None).await.unwrap();
-        let wanted = WantedPictures::OfTurn { message: messages[0].message_id.to_string() };
-        let files = HostEngine::new(self.host.clone()).pictures(&session, &wanted).await;
+        let engine = HostEngine::new(self.host.clone());
+        let mut files = Vec::new();
+        for tool in engine.calls_with_pictures(&session, messages[0].message_id.as_str()).await {
+            files.extend(engine.pictures(&session, &WantedPictures::OfTool { tool }).await);
+        }
         files.into_iter().map(|file| file.data).collect()
     }
 
