@@ -38,6 +38,10 @@ pub(super) fn steps(scene: &Scene) -> Vec<Step> {
         steps.push(says("One question, so that you can see how one looks.", vec![question()]));
     }
     steps.push(says("Now two sub-agents at the same time.", [agents(), todo_calls(scene, Some(2))].concat()));
+    let ended = todo_calls(scene, Some(THINGS.len()));
+    if !ended.is_empty() {
+        steps.push(says("Both have reported.", ended));
+    }
     steps.push(summary(scene));
     steps
 }
@@ -71,7 +75,8 @@ pub(super) fn todo_calls(scene: &Scene, done: Option<usize>) -> Vec<ToolCall> {
             let set = |id: usize, status: &str| {
                 call("TaskUpdate", object! { "taskId" => id.to_string(), "status" => status })
             };
-            vec![set(done, "completed"), set(done + 1, "in_progress")]
+            let next = (done < THINGS.len()).then(|| set(done + 1, "in_progress"));
+            std::iter::once(set(done, "completed")).chain(next).collect()
         }
     }
 }
