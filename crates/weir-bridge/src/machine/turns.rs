@@ -274,6 +274,10 @@ impl Bridge {
             EndingOutcome::Interrupted => {
                 (after(said, words::INTERRUPTED), Outcome::Failed { reason: "it was stopped".to_owned() })
             }
+            // The CLI says what went wrong with the API as if the model had said it, and then once more as the result.
+            EndingOutcome::Failed(reason) if words::ends_with_sentence(&said, &reason) => {
+                (said, Outcome::Failed { reason })
+            }
             EndingOutcome::Failed(reason) => (after(said, &reason), Outcome::Failed { reason }),
         };
         let mut file = None;

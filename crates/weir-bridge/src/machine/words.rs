@@ -154,6 +154,12 @@ fn duration(ms: u64) -> String {
     }
 }
 
+/// Whether a text ends with a sentence, with or without its capital and its stop.
+pub(super) fn ends_with_sentence(text: &str, sentence: &str) -> bool {
+    let bare = |text: &str| text.trim().trim_end_matches('.').to_lowercase();
+    bare(text).ends_with(&bare(sentence))
+}
+
 /// A sentence, with how many messages were taken out of the queue.
 pub(super) fn with_forgotten(sentence: String, count: usize) -> String {
     match count {

@@ -1,7 +1,7 @@
 //! How bridges of others went wrong, as far as the machine decides it.
 
 use weir_bridge::channel::{Place, Sender};
-use weir_bridge::engine::{Command, Report};
+use weir_bridge::engine::{Command, Ending, EndingOutcome, Report};
 use weir_bridge::machine::{Bridge, Event, QueueMode, Role, Settings};
 
 use crate::chat::{Chat, anna};
@@ -185,4 +185,23 @@ fn wrong_codes_are_not_tried_for_ever() {
     let told = |words: &str| chat.shown.values().filter(|text| text.contains(words)).count();
     assert_eq!(told("No more codes are accepted"), 1, "{:?}", chat.shown);
     assert_eq!(chat.prompts(), []);
+}
+
+#[test]
+fn an_error_that_the_cli_says_twice_is_said_once() {
+    for (said, expected) in [
+        ("invalid API key", "invalid API key"),
+        ("Some words.", "Some words.\n\nInvalid API key."),
+        ("", "Invalid API key."),
+    ] {
+        let mut chat = Chat::new();
+        chat.says(anna(), "1", "hello");
+        let (client_id, _) = chat.prompts()[0].clone();
+        if !said.is_empty() {
+            chat.report(Report::Text { block: 1, text: said.into(), replaces: false });
+        }
+        let ending = Ending::new("1", EndingOutcome::Failed("Invalid API key.".into()));
+        chat.report(Report::Finished { client_id, ending });
+        assert_eq!(chat.shown.values().collect::<Vec<_>>(), [expected]);
+    }
 }
