@@ -302,7 +302,8 @@ impl TaskRecord {
 
     /// What all its sessions cost, as far as that is known.
     pub fn cost_usd(&self) -> f64 {
-        self.attempts.iter().filter_map(|attempt| attempt.cost_usd).sum()
+        // An empty sum is minus zero, which would be shown as such.
+        self.attempts.iter().filter_map(|attempt| attempt.cost_usd).fold(0.0, |all, usd| all + usd)
     }
 
     /// Tokens of all its sessions.

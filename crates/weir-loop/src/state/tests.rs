@@ -190,3 +190,8 @@ fn a_task_takes_little_room() {
     assert!(size_of::<TaskRecord>() <= 416, "{}", size_of::<TaskRecord>());
     assert!(size_of::<Attempt>() <= 208, "{}", size_of::<Attempt>());
 }
+
+#[test]
+fn costs_that_nobody_knows_are_no_negative_amount() {
+    assert_eq!(format!("{:.4}", run(1).tasks[0].cost_usd()), "0.0000");
+}
