@@ -58,6 +58,14 @@ pub(crate) fn read(event: &AnySyncTimelineEvent, setting: &Setting<'_>) -> Optio
             let body = IncomingBody::Reaction { to: on.event_id.as_str().into(), key: on.key.clone() };
             Some(about(&event.event_id, &event.sender, setting, body))
         }
+        AnySyncMessageLikeEvent::Sticker(SyncMessageLikeEvent::Original(event)) => {
+            // A picture without words is no prompt. In a chat of their own its sender is told.
+            let body = IncomingBody::Text { text: String::new(), attachments: Vec::new(), reply_to: None };
+            let mut reading = about(&event.event_id, &event.sender, setting, body);
+            reading.incoming.addressed = setting.direct;
+            reading.incoming.message = Some(event.event_id.as_str().into());
+            Some(reading)
+        }
         _ => None,
     }
 }
@@ -177,7 +185,11 @@ fn body(message: &MessageType, sender_name: &str) -> Option<(String, Vec<Wanted>
                 (info.and_then(|info| info.mimetype.as_ref()), info.and_then(|info| info.size));
             file(video.caption(), video.filename(), &video.source, kind, "video/mp4", size)
         }
-        _ => return None,
+        MessageType::Notice(_) | MessageType::ServerNotice(_) | MessageType::VerificationRequest(_) => {
+            return None;
+        }
+        // There is nothing in it that can be read, and its sender is told.
+        _ => (String::new(), Vec::new()),
     })
 }
 
@@ -237,6 +249,23 @@ mod tests {
         assert!(
             matches!(&reply.incoming.body, IncomingBody::Text { reply_to: Some(to), .. } if to.as_str() == "$last")
         );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_empty_text_and_notices_are_nothing() {
+        let sticker = json!({"body": "a cat", "url": "mxc://e.org/1", "info": {}});
+        let odd = json!({"msgtype": "org.example.hologram", "body": "boo"});
+        for (kind, content) in [("m.sticker", &sticker), ("m.room.message", &odd)] {
+            for direct in [true, false] {
+                let incoming = reading(kind, content, direct).unwrap().incoming;
+                assert!(
+                    matches!(&incoming.body, IncomingBody::Text { text, .. } if text.is_empty()),
+                    "{kind}"
+                );
+                assert_eq!((incoming.addressed, incoming.message), (direct, Some("$e".into())), "{kind}");
+            }
+        }
+        assert!(reading("m.room.message", &json!({"msgtype": "m.notice", "body": "x"}), true).is_none());
     }
 
     #[test]
