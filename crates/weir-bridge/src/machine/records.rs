@@ -148,6 +148,10 @@ pub(super) struct ReplyRecord {
     /// Pictures of the turn that were seen to, by what is in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) pictures: Vec<String>,
+    /// What the model had said when it was last shown: the engine forgets words that a kill cuts off, and people have read
+    /// them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) said: String,
 }
 
 /// What a reply says in the end.

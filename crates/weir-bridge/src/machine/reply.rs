@@ -8,6 +8,9 @@ use crate::markup::split;
 use super::records::{PartRecord, ReplyRecord};
 use super::words;
 
+/// No more of what was said is kept: what is longer ends as a file.
+const LONGEST_SAID: usize = 64 << 10;
+
 /// A reply.
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -95,8 +98,26 @@ impl Reply {
         self.dirty = true;
     }
 
+    /// Nothing was heard of the model: it has said nothing yet, or the bridge was restarted.
+    pub(super) fn has_heard_nothing(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Keeps what is being shown. Whether that is something new.
+    pub(super) fn remember_said(&mut self) -> bool {
+        let so_far = self.so_far();
+        let is_new = so_far != self.record.said && so_far.len() <= LONGEST_SAID;
+        if is_new {
+            self.record.said = so_far;
+        }
+        is_new
+    }
+
     /// What the model has written so far.
     pub(super) fn so_far(&self) -> String {
+        if self.has_heard_nothing() {
+            return self.record.said.clone();
+        }
         let blocks: Vec<&str> =
             self.blocks.values().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
         blocks.join("\n\n")

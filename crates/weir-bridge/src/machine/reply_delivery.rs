@@ -130,6 +130,9 @@ impl Bridge {
                 reply.post(index, shown);
                 let attempt = reply.record.parts.get(index).map_or(0, |part| part.attempt);
                 let reply_to = reply.record.reply_to.clone().filter(|_| index == 0);
+                if reply.record.settled.is_none() {
+                    reply.remember_said();
+                }
                 self.keep_reply(key);
                 let operation =
                     Operation::Post { place, content, reply_to, key: format!("r{id}-{index}-{attempt}") };
@@ -137,6 +140,9 @@ impl Bridge {
             }
             Step::Edit { index, message, content } => {
                 let shown = fingerprint(&content);
+                if reply.record.settled.is_none() && reply.remember_said() {
+                    self.keep_reply(key);
+                }
                 let interval =
                     self.channels.get(&place.channel).map_or(0, |channel| channel.edit_interval_ms);
                 self.pace(&place).next_edit = now + interval;

@@ -125,6 +125,7 @@ impl Bridge {
             parts: Vec::new(),
             settled: None,
             pictures: Vec::new(),
+            said: String::new(),
         };
         for id in messages {
             self.mark_sent(id, &conversation);
@@ -257,8 +258,9 @@ impl Bridge {
         let Some(reply) = &mut scope.reply else { return };
         let channel = self.channels.get(&reply.record.place.channel);
         let so_far = reply.so_far();
-        // After a restart only the engine knows what had been said.
-        let said = if so_far.is_empty() { ending.said.clone() } else { so_far.clone() };
+        // After a restart the engine knows whole texts, and the record what was shown of them.
+        let knows_more = reply.has_heard_nothing() && ending.said.len() > so_far.len();
+        let said = if knows_more { ending.said.clone() } else { so_far.clone() };
         let after = |text: String, last: &str| {
             if text.is_empty() { last.to_owned() } else { format!("{text}\n\n{last}") }
         };

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use weir_bridge::channel::{Capabilities, Incoming, IncomingBody, MessageRef, Operation, Place, Sender};
+use serde_json::Value;
+use weir_bridge::channel::{
+    Capabilities, ChannelName, Incoming, IncomingBody, MessageRef, Operation, Place, Sender,
+};
 use weir_bridge::engine::{Answer, Ask, AskKind, Command, Ending, EndingOutcome, Report};
-use weir_bridge::machine::{Action, Bridge, Event, Role, Settings};
+use weir_bridge::machine::{Action, Bridge, Event, Kept, Kind, Role, Settings};
 use weir_bridge::markup::Markup;
 
 /// A chat in which every operation is done at once.
@@ -24,6 +27,10 @@ pub(crate) struct Chat {
     pub(crate) uploads: Vec<String>,
     /// Pairing codes that are to be looked up.
     pub(crate) codes: Vec<String>,
+    /// What is on the disk.
+    kept: BTreeMap<(Kind, String), Value>,
+    settings: Settings,
+    channels: BTreeMap<ChannelName, Capabilities>,
     next: u64,
 }
 
@@ -58,7 +65,7 @@ impl Chat {
         };
         let channels = BTreeMap::from([("test".into(), capabilities)]);
         Self {
-            bridge: Bridge::new(settings, channels),
+            bridge: Bridge::new(settings.clone(), channels.clone()),
             now: 1_000,
             shown: BTreeMap::new(),
             buttons: BTreeMap::new(),
@@ -69,17 +76,44 @@ impl Chat {
             model: None,
             uploads: Vec::new(),
             codes: Vec::new(),
+            kept: BTreeMap::new(),
+            settings,
+            channels,
             next: 0,
         }
     }
 
     pub(crate) fn event(&mut self, event: Event) {
         self.now += 10;
-        let mut actions = self.bridge.handle(event, self.now);
+        let actions = self.bridge.handle(event, self.now);
+        self.act(actions);
+    }
+
+    /// The bridge is killed and started again.
+    pub(crate) fn restarts(&mut self) {
+        let records = self.kept.iter();
+        let kept =
+            records.map(|((kind, key), value)| Kept { kind: *kind, key: key.clone(), value: value.clone() });
+        let (settings, channels) = (self.settings.clone(), self.channels.clone());
+        let (bridge, actions) = Bridge::restore(settings, channels, kept.collect(), self.now);
+        self.bridge = bridge;
+        self.act(actions);
+    }
+
+    fn act(&mut self, mut actions: Vec<Action>) {
         while !actions.is_empty() {
             let mut next = Vec::new();
             for action in actions {
                 match action {
+                    Action::Keep(changes) => {
+                        for change in changes {
+                            let record = (change.kind, change.key);
+                            match change.value {
+                                Some(value) => self.kept.insert(record, value),
+                                None => self.kept.remove(&record),
+                            };
+                        }
+                    }
                     Action::Perform { number, operation } => {
                         let message = self.perform(operation);
                         next.extend(

@@ -205,3 +205,25 @@ fn an_error_that_the_cli_says_twice_is_said_once() {
         assert_eq!(chat.shown.values().collect::<Vec<_>>(), [expected]);
     }
 }
+
+#[test]
+fn what_was_read_before_a_kill_stays_there() {
+    let mut chat = Chat::new();
+    chat.says(anna(), "1", "tell me");
+    let client_id = chat.prompts()[0].0.clone();
+    chat.report(Report::Text { block: 0, text: "The first. ".into(), replaces: false });
+    chat.report(Report::Text { block: 1, text: "The second, which is not comp".into(), replaces: false });
+    let shown = |chat: &Chat| chat.shown.values().last().cloned().unwrap_or_default();
+    assert!(shown(&chat).ends_with("which is not comp"));
+    chat.restarts();
+    assert!(shown(&chat).ends_with("which is not comp"), "{}", shown(&chat));
+    // The engine kept whole texts only.
+    let ending = Ending {
+        said: "The first.".into(),
+        ..Ending::new(client_id.as_str(), EndingOutcome::Failed("The bridge was restarted.".into()))
+    };
+    chat.report(Report::Finished { client_id, ending });
+    let said = shown(&chat);
+    assert!(said.contains("which is not comp") && said.ends_with("The bridge was restarted."), "{said}");
+    assert_eq!(chat.shown.len(), 1);
+}
