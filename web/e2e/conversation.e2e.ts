@@ -24,6 +24,8 @@ describe("a first visit", () => {
     await said(page, "Hello from the other side.").waitFor();
     await page.getByRole("heading", { name: "First steps" }).waitFor();
     expect(await conversation(page).locator("strong").innerText()).toBe("other");
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
+    await until("the next message can be typed", async () => (await focused()) === "Message to the agent");
     await until("the title names the session", async () => (await page.title()).includes("First steps"));
     // The token is kept: coming back needs no link.
     await page.goto(server.url);

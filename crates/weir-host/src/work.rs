@@ -310,8 +310,15 @@ impl weir_session::Observer for Beside {
     }
 }
 
+/// Whether what runs is given time to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    Usual,
+    None,
+}
+
 /// Ends everything that a session does, and takes back what waits. When this returns, no process is left.
-pub(crate) async fn stop(room: &Lease) -> Result<(), HostError> {
+pub(crate) async fn stop(room: &Lease, patience: Patience) -> Result<(), HostError> {
     let session = {
         let mut state = room.lock();
         state.stopping += 1;
@@ -320,7 +327,10 @@ pub(crate) async fn stop(room: &Lease) -> Result<(), HostError> {
     let _stopping = Stopping(room);
     room.refresh();
     if let Some(session) = session {
-        session.session().stop().await;
+        match patience {
+            Patience::Usual => session.session().stop().await,
+            Patience::None => session.session().kill().await,
+        }
         room.core.pool.remove(session.key()).await;
         room.lock().session.take_if(|current| current.session().is_over());
         room.core.freed.notify_waiters();

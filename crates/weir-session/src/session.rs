@@ -258,6 +258,14 @@ impl Session {
         self.calls.closed().await;
     }
 
+    /// The same without patience: what runs is not interrupted, and gets SIGKILL at once, with everything it started. Also
+    /// while [`Session::stop`] waits for it.
+    pub async fn kill(&self) {
+        // An error means that it is over already.
+        let _ = self.command(|ticket| Command::Kill { ticket }).await;
+        self.calls.closed().await;
+    }
+
     async fn command(
         &self,
         command: impl FnOnce(Ticket) -> Command + Send + 'static,

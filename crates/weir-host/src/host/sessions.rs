@@ -205,7 +205,7 @@ impl Host {
     /// Stops a session if it is at work.
     async fn stop_quietly(&self, id: &ConversationId) -> Result<(), HostError> {
         let Some(room) = self.core.present(id) else { return Ok(()) };
-        self.to_the_end(async move { work::stop(&room).await }).await
+        self.to_the_end(async move { work::stop(&room, work::Patience::Usual).await }).await
     }
 
     /// Ends the process of a session and deletes it with its log.
@@ -218,7 +218,7 @@ impl Host {
             let room = core.present(&id);
             if let Some(room) = &room {
                 // A log that failed is no reason to keep it.
-                let _ = work::stop(room).await;
+                let _ = work::stop(room, work::Patience::Usual).await;
                 room.lock().failed = Some(HostError::NotFound(id.clone()));
                 room.say_bye(Bye::Deleted);
                 room.changed();

@@ -23,6 +23,7 @@ use crate::metrics::count;
 use crate::pages::ResumeReport;
 use crate::room::{Room, State};
 use crate::settings::{Actor, check_word};
+use crate::work::Patience;
 use crate::{past, work};
 
 /// Longest name that a sender may give a message.
@@ -252,10 +253,22 @@ impl Host {
     /// # Errors
     /// If there is no such session, or the log cannot be written.
     pub async fn stop(&self, id: &ConversationId, by: &Actor) -> Result<(), HostError> {
+        self.end(id, by, Patience::Usual).await
+    }
+
+    /// The same without patience: what runs is killed at once, also while somebody waits for [`Host::stop`].
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be written.
+    pub async fn kill(&self, id: &ConversationId, by: &Actor) -> Result<(), HostError> {
+        self.end(id, by, Patience::None).await
+    }
+
+    async fn end(&self, id: &ConversationId, by: &Actor, patience: Patience) -> Result<(), HostError> {
         let room = self.room(id).await?;
         let by = by.name.clone();
         self.to_the_end(async move {
-            work::stop(&room).await?;
+            work::stop(&room, patience).await?;
             let note = Note::Control { action: STOP.to_owned(), by };
             room.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await.map(drop)
         })

@@ -123,7 +123,7 @@ impl HostAgent {
             why = stopped.reason() => (self.interrupt(&id, &message, stopped).await, Some(why)),
         };
         // What people have sent besides is taken back: the task is over.
-        let _ = self.host.stop(&id, &self.actor).await;
+        self.end_session(&id, stopped).await;
         told
     }
 
@@ -169,8 +169,17 @@ impl HostAgent {
             () = wanted(&mut hurry, Hurry::Now) => {}
             () = tokio::time::sleep(PATIENCE) => {}
         }
-        let _ = self.host.stop(id, &self.actor).await;
+        self.end_session(id, stopped).await;
         self.host.finished(id, message).await
+    }
+
+    /// Ends a session, with the usual patience until there is none.
+    async fn end_session(&self, id: &ConversationId, stopped: &Stopped) {
+        let mut hurry = stopped.hurry.clone();
+        let _ended = tokio::select! {
+            ended = self.host.stop(id, &self.actor) => ended,
+            () = wanted(&mut hurry, Hurry::Now) => self.host.kill(id, &self.actor).await,
+        };
     }
 
     /// Waits for what runs in the background, which would be lost with the process.

@@ -48,7 +48,7 @@ impl SessionAgent {
         let (answer, why) = answer(&session, request.prompt, &mut stopped).await;
         let view = session.view().await.unwrap_or_default();
         let logs = session.facts().await.ok().and_then(|facts| facts.logs);
-        session.stop().await;
+        end_session(&session, stopped.hurry).await;
         let mut run = describe(&view, &summary.lock().unwrap_or_else(PoisonError::into_inner), &rules);
         noticed.into_run(&mut run);
         run.end = end(&answer, why, request.timeout);
@@ -202,6 +202,14 @@ async fn interrupt(session: &Session, sent: &mut Sent, mut hurry: watch::Receive
         answer = ended => answer,
         () = wanted(&mut hurry, Hurry::Now) => Err(SessionError::Stopped),
         () = tokio::time::sleep(PATIENCE) => Err(SessionError::Stopped),
+    }
+}
+
+/// Ends a session, with the usual patience until there is none.
+async fn end_session(session: &Session, mut hurry: watch::Receiver<Hurry>) {
+    tokio::select! {
+        () = session.stop() => {}
+        () = wanted(&mut hurry, Hurry::Now) => session.kill().await,
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Place {
     folder: TempDir,
     pub(crate) config: Config,
     misbehave: Option<String>,
+    /// How long each step of an end may take.
+    pub(crate) patience: Duration,
     /// A real CLI and all of its environment.
     real: Option<(PathBuf, Vec<(OsString, OsString)>)>,
     events: Arc<Mutex<Vec<LoopEvent>>>,
@@ -79,6 +81,7 @@ impl Place {
             config: parse(config).unwrap(),
             folder,
             misbehave: None,
+            patience: Duration::from_secs(2),
             real: None,
             events: Arc::default(),
         };
@@ -147,7 +150,7 @@ impl Place {
     pub(crate) fn agent(&self) -> SessionAgent {
         let folders = self.folders();
         let home = self.folder.path().join("home");
-        let (misbehave, real) = (self.misbehave.clone(), self.real.clone());
+        let (misbehave, real, patience) = (self.misbehave.clone(), self.real.clone(), self.patience);
         let factory = move |request: &AgentRequest| {
             let mut environment = Environment::only(["PATH"]).set("HOME", &home).set("TMPDIR", &home);
             environment = environment.set("CLAUDE_CODE_MAX_RETRIES", "0");
@@ -163,8 +166,9 @@ impl Place {
             let mut options = SessionOptions::new().program(program).environment(environment);
             options.state_directory = Some(folders.state());
             options.log = Some(LogOptions::new(folders.logs(), &request.mode, &request.task));
-            options.limits.interrupt = Duration::from_secs(2);
-            options.stop.grace = Duration::from_secs(1);
+            options.limits.interrupt = patience;
+            options.stop.grace = patience / 2;
+            options.stop.terminate = options.stop.terminate.max(patience);
             options
         };
         SessionAgent::new(Arc::new(factory))

@@ -6,7 +6,7 @@ use weir_loop::config::{Mode, PermissionPolicy, QuestionPolicy};
 use weir_loop::outcome::Outcome;
 use weir_loop::state::{BudgetFile, RunEnd, SessionFile};
 
-use crate::place::{Place, does, task};
+use crate::place::{Place, does, task, until};
 
 #[tokio::test]
 async fn happy_path() {
@@ -127,6 +127,27 @@ async fn timeout() {
     let log = record.attempts[0].log.clone().unwrap();
     assert!(std::fs::metadata(log).unwrap().len() > 0, "the log is preserved");
     // That nothing is left of it was looked at when the run ended.
+}
+
+#[tokio::test]
+async fn whoever_is_in_a_hurry_does_not_wait_for_a_stubborn_cli() {
+    const ID: &str = "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c12";
+    let stubborn = "ignore_sigterm,ignore_sigint,ignore_interrupt,ignore_eof";
+    let mut place = Place::new("- [ ] a\n", "").await.misbehaving(stubborn);
+    place.patience = std::time::Duration::from_secs(3600);
+    let (hurry, surroundings) = around();
+    let mut request = request(&place, ID, false);
+    request.prompt = format!("@@{}", does("touch began; sleep 300"));
+    request.settings.allowed_tools = vec!["Bash".into()];
+    request.timeout = place.patience;
+    let agent = place.agent();
+    let running = tokio::spawn(async move { agent.run(request, surroundings).await });
+    until("a tool at work", || place.has("began")).await;
+    for hurried in [Hurry::Interrupt, Hurry::Now] {
+        hurry.send(hurried).unwrap();
+    }
+    let run = tokio::time::timeout(std::time::Duration::from_secs(120), running).await.unwrap().unwrap();
+    assert_eq!(run.end, AgentEnd::Interrupted);
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use weir_process::StopOptions;
+
 use super::{Driver, Streams, Woken, decided, next_text};
-use crate::machine::Event;
+use crate::machine::{Event, Machine};
 
 /// How long the output may take to end once no process is left that could write to it.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -27,15 +29,49 @@ impl Driver {
         if let Some(streams) = &mut self.streams {
             streams.input.close();
         }
-        let options = self.launcher.as_ref().map(super::Launcher::stop_options).unwrap_or_default();
-        let mut stop = Box::pin(async move {
-            let report = handle.stop(&options).await;
-            (handle, report)
-        });
-        let (handle, report) = loop {
+        let mut options = self.launcher.as_ref().map(super::Launcher::stop_options).unwrap_or_default();
+        let report = loop {
+            let is_killing = self.machine.is_killing();
+            if is_killing {
+                options = StopOptions::now();
+            }
+            let hurries = |machine: &Machine| machine.is_killing() && !is_killing;
+            if let Some(report) = self.serve_while(handle.stop(&options), hurries).await {
+                break report;
+            }
+        };
+        // Somebody may hold the pipe whom we may not end; what was written is read all the same.
+        let rest = async {
+            while let Some(streams) = &mut self.streams
+                && streams.output.fill().await.unwrap_or(false)
+            {
+                self.bytes();
+                self.lines();
+            }
+        };
+        let _ = tokio::time::timeout(LAST_OUTPUT, rest).await;
+        self.lines();
+        self.last_words();
+        self.streams = None;
+        self.must_end = false;
+        self.facts.pid = None;
+        if !has_answered {
+            self.learn_version().await;
+        }
+        self.tell(Event::Exited { exit: report.exit, stderr: handle.stderr_tail() });
+    }
+
+    /// Reads what a process still says and serves callers, until this is done; nothing if it has to be done otherwise.
+    async fn serve_while<T>(
+        &mut self,
+        stop: impl Future<Output = T> + Send,
+        must_change: impl Fn(&Machine) -> bool + Send,
+    ) -> Option<T> {
+        let mut stop = std::pin::pin!(stop);
+        while !must_change(&self.machine) {
             let woken = tokio::select! {
                 woken = next_while_ending(&mut self.streams, self.outlet.observer.is_some()) => woken,
-                ended = &mut stop => break ended,
+                ended = &mut stop => return Some(ended),
                 decided = decided(&mut self.deciding) => decided,
                 call = self.calls.recv(), if self.is_held => Woken::Call(call),
             };
@@ -64,26 +100,8 @@ impl Driver {
             }
             self.perform();
             self.outlet.pause(self.machine.view());
-        };
-        // Somebody may hold the pipe whom we may not end; what was written is read all the same.
-        let rest = async {
-            while let Some(streams) = &mut self.streams
-                && streams.output.fill().await.unwrap_or(false)
-            {
-                self.bytes();
-                self.lines();
-            }
-        };
-        let _ = tokio::time::timeout(LAST_OUTPUT, rest).await;
-        self.lines();
-        self.last_words();
-        self.streams = None;
-        self.must_end = false;
-        self.facts.pid = None;
-        if !has_answered {
-            self.learn_version().await;
         }
-        self.tell(Event::Exited { exit: report.exit, stderr: handle.stderr_tail() });
+        None
     }
 }
 

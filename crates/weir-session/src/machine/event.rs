@@ -146,6 +146,11 @@ pub enum Command {
         /// Who asks.
         ticket: Ticket,
     },
+    /// End everything at once, also what is being stopped.
+    Kill {
+        /// Who asks.
+        ticket: Ticket,
+    },
 }
 
 /// What becomes of a message while a turn runs.

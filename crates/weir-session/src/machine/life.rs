@@ -43,6 +43,8 @@ pub(super) struct Life {
     failure: Option<Box<SessionError>>,
     /// Whether the session is to end.
     stop: bool,
+    /// Whether nothing is waited for in that.
+    kill: bool,
     /// When the process is ended although its turn has not.
     escalate_at: Option<Instant>,
     /// Until when a turn may begin that nobody asked for.
@@ -86,6 +88,7 @@ impl Life {
             renew: false,
             failure: None,
             stop: false,
+            kill: false,
             escalate_at: None,
             wakes_until: None,
         }
@@ -127,6 +130,11 @@ impl Life {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.escalate_at.filter(|_| self.is_alive())
+    }
+
+    /// Whether it is to end without patience.
+    pub(super) fn is_killing(&self) -> bool {
+        self.kill
     }
 
     pub(super) fn escalate_at(&mut self, at: Instant) {
@@ -217,6 +225,13 @@ impl Machine {
         self.life.closing.push(ticket);
         self.life.stop = true;
         self.drop_queue(&SessionError::Stopped, true, sink);
+    }
+
+    /// The same without patience: no turn is interrupted first.
+    pub(super) fn kill(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
+        self.stop(ticket, sink);
+        self.life.kill = true;
+        self.life.escalate_at(now.instant);
     }
 
     /// Notes whether the CLI may be about to begin a turn by itself.

@@ -187,6 +187,11 @@ impl Machine {
         self.life.is_stopping()
     }
 
+    /// Whether it is to end without patience.
+    pub fn is_killing(&self) -> bool {
+        self.life.is_killing()
+    }
+
     /// Whether the session is over: nothing more will happen.
     pub fn is_over(&self) -> bool {
         self.life.is_over()
@@ -285,6 +290,7 @@ impl Machine {
             Command::Close { ticket } => self.life.close(ticket),
             Command::CloseIfIdle { ticket } => self.close_if_idle(ticket),
             Command::Stop { ticket } => self.stop(ticket, sink),
+            Command::Kill { ticket } => self.kill(now, ticket, sink),
         }
     }
 

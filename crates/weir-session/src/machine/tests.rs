@@ -167,6 +167,23 @@ fn a_turn_that_is_ended_by_a_stop_says_so() {
 }
 
 #[test]
+fn a_kill_does_not_wait_for_the_turn_or_for_a_stop() {
+    for is_stopping in [false, true] {
+        let mut host = running(MachineSettings::default());
+        if is_stopping {
+            host.command(|ticket| Command::Stop { ticket });
+            assert_ne!(host.process, Process::Ending, "the turn is interrupted first");
+        }
+        host.command(|ticket| Command::Kill { ticket });
+        assert_eq!(host.process, Process::Ending);
+        assert!(host.machine.is_killing());
+        host.exits(0);
+        assert!(matches!(host.ended[&MessageId::new("m1")], Err(SessionError::Stopped)));
+        assert!(host.machine.is_over());
+    }
+}
+
+#[test]
 fn an_interrupted_turn_whose_process_dies_has_no_answer() {
     let mut host = running(MachineSettings::default());
     host.command(|ticket| Command::Interrupt { ticket });

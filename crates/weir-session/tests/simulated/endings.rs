@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weir_process::ProcessId;
+use weir_process::{ProcessId, StopOptions};
 use weir_session::{Ask, Decision, Phase, Session, SessionError, SessionOptions};
 use weir_transcript::{EntryBody, TurnState};
 
@@ -164,6 +164,28 @@ async fn after_a_cli_that_ignores_everything_but_sigkill() {
     let options =
         |place: &Place| place.misbehaving("ignore_sigterm,ignore_sigint,ignore_interrupt,ignore_eof");
     let working = working(options, json!([long_tool(), {"text": "done"}])).await;
+    working.ends_clean().await;
+}
+
+#[tokio::test]
+async fn after_a_kill_while_somebody_is_patient() {
+    let an_hour = Duration::from_secs(3600);
+    let options = |place: &Place| {
+        let mut options = place.misbehaving("ignore_sigterm,ignore_sigint,ignore_interrupt,ignore_eof");
+        options.stop = StopOptions { grace: an_hour, terminate: an_hour, ..StopOptions::default() };
+        options.limits.interrupt = an_hour;
+        options
+    };
+    let mut working = working(options, json!([long_tool(), {"text": "done"}])).await;
+    let patient = tokio::spawn({
+        let session = working.session.clone();
+        async move { session.stop().await }
+    });
+    soon(working.session.kill()).await;
+    assert!(working.processes.iter().all(|process| !process.is_alive()), "killed means killed");
+    soon(patient).await.unwrap();
+    let error = soon(&mut working.asked).await.unwrap().unwrap_err();
+    assert!(matches!(error, SessionError::Stopped), "{error}");
     working.ends_clean().await;
 }
 

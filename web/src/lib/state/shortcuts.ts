@@ -1,6 +1,7 @@
 // Keys that work everywhere on the page. Keys of cards and of the composer are with them.
 
 import type { App, PanelTab } from "./app.svelte.ts";
+import { focusComposer } from "./focus.ts";
 
 export interface Shortcut {
   keys: string[];
@@ -82,8 +83,7 @@ function actionOf(app: App, key: string, target: HTMLElement): (() => void) | nu
     case "?":
       return () => (app.dialog = "help");
     case "/":
-      return () =>
-        document.querySelector<HTMLElement>(".pane.active textarea[aria-label='Message to the agent']")?.focus();
+      return focusComposer;
     case "n":
       return app.may("driver") && !app.shared ? () => (app.dialog = "new") : null;
     case "j":
