@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets, Transport, looks_secret};
-use weir_session::{Conversation, Facts, SessionOptions};
+use weir_session::{Conversation, Facts, Message, SessionOptions};
 use weir_transcript::FoldOptions;
 
 use crate::exit::UsageError;
@@ -29,6 +29,8 @@ pub(crate) struct SessionSettings {
     pub(crate) state_directory: Option<PathBuf>,
     /// Whether a person may be asked.
     pub(crate) asks: bool,
+    /// Whether the CLI acts on what is sent: reads the files and runs the commands that a text names.
+    pub(crate) interprets: bool,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
     allowed_tools: Vec<String>,
@@ -60,6 +62,7 @@ impl SessionSettings {
             secrets,
             state_directory: process.state_dir.or_else(folders::state),
             asks: !permissions.no_input,
+            interprets: permissions.interpret,
             system_prompt: opts.system_prompt,
             append_system_prompt: opts.append_system_prompt,
             allowed_tools: permissions.allowed_tools,
@@ -77,6 +80,12 @@ impl SessionSettings {
             log: process.log_dir.map(|folder| log(folder, mode, process.require_log)),
             probe_cache: folders::probe_cache(),
         })
+    }
+
+    /// A message of this text.
+    pub(crate) fn message(&self, text: String) -> Message {
+        let message = Message::from(text);
+        if self.interprets { message.interpreted() } else { message }
     }
 
     /// What to say where a log was wanted and there is none.

@@ -119,6 +119,7 @@ mod tests {
                 goes_first: number % 5 == 4,
                 text: format!("question {number}"),
                 images: Vec::new(),
+                command: None,
             };
             let before = [
                 Item::Message(message.into()),

@@ -73,6 +73,7 @@ impl Record {
             goes_first: message.goes_first,
             text,
             images: Vec::new(),
+            command: message.command.clone(),
         });
     }
 
@@ -302,6 +303,7 @@ mod tests {
             goes_first: false,
             text: id.into(),
             images: Vec::new(),
+            command: None,
         })
     }
 

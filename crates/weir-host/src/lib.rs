@@ -55,6 +55,7 @@ pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{
     Accepted, Failure, FailureKind, Finished, Image, MessageInfo, MessageMode, MessageState, NewMessage,
+    SlashCommand,
 };
 pub use metrics::{Histogram, HostMetrics};
 pub use options::{HostOptions, Recipe};

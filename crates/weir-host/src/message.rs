@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use weir_session::Message;
 use weir_transcript::{Delivery, HostEvent, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
@@ -17,6 +18,22 @@ pub struct NewMessage {
     pub images: Vec<Image>,
     /// What becomes of it while a turn runs.
     pub mode: MessageMode,
+    /// A slash command of the CLI instead of a text and pictures. Who may use which is for the caller to decide: a
+    /// text, whatever it begins with, runs none.
+    pub command: Option<SlashCommand>,
+}
+
+/// A slash command of the CLI.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct SlashCommand {
+    /// Its name without the slash, such as `compact`.
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9_:-]+$"))]
+    pub name: String,
+    /// Its arguments. They are inert: nothing in them makes the CLI read a file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arguments: String,
 }
 
 impl NewMessage {
@@ -233,10 +250,21 @@ pub(crate) struct StoredMessage {
     pub(crate) text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) images: Vec<Image>,
+    /// The command that it runs; the text shows it as a person would type it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<SlashCommand>,
 }
 
 impl StoredMessage {
-    pub(crate) fn content(&self) -> OutgoingContent {
+    /// The message as the session takes it. A text is inert; only a command makes the CLI do anything by itself.
+    pub(crate) fn to_send(&self) -> Message {
+        let command = self.command.as_ref();
+        let message = command.and_then(|command| Message::command(&command.name, &command.arguments));
+        let message = message.unwrap_or_else(|| Message::from(self.content()));
+        Message { id: Some(self.message_id.clone()), ..message }
+    }
+
+    fn content(&self) -> OutgoingContent {
         if self.images.is_empty() {
             return OutgoingContent::Text(self.text.clone());
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_session::{
-    Conversation, LeaveOpen, Message, PoolError, Pooled, Reservation, SendMode, SessionError, SessionOptions,
+    Conversation, LeaveOpen, PoolError, Pooled, Reservation, SendMode, SessionError, SessionOptions,
 };
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
@@ -116,8 +116,7 @@ impl Lease {
             MessageMode::Queue => SendMode::Queue,
             MessageMode::Steer => SendMode::Steer,
         };
-        let message = Message { content: record.message.content(), id: Some(id.clone()) };
-        let sent = session.send_reserved(reservation, message, mode).await;
+        let sent = session.send_reserved(reservation, record.message.to_send(), mode).await;
         let mut sent = match sent {
             Ok(sent) => sent,
             Err(error) => {

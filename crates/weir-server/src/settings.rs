@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::auth::Rate;
+use crate::auth::{Rate, Role};
+
+/// Slash commands that drivers may run unless the server is told otherwise: they tell something, or ask the model for
+/// something that needs permissions like any other request. None of them changes settings.
+pub const SLASH_COMMANDS: [&str; 8] =
+    ["compact", "context", "cost", "init", "review", "code-review", "security-review", "usage"];
 
 /// What the server allows.
 #[derive(Debug, Clone)]
@@ -16,6 +21,8 @@ pub struct ServerSettings {
     pub models: Vec<String>,
     /// Permission modes that may be asked for.
     pub permission_modes: Vec<String>,
+    /// Slash commands of the CLI that drivers may run.
+    pub slash_commands: Vec<String>,
     /// Parameters of OpenAI's clients that are ignored although they cannot be honoured.
     pub openai_ignores: Vec<String>,
     /// Whether this is the demonstration on the simulated CLI.
@@ -59,6 +66,16 @@ impl Default for RequestLimits {
     }
 }
 
+impl ServerSettings {
+    /// The slash commands that a role may run.
+    pub fn commands_for(&self, role: Role) -> &[String] {
+        match role {
+            Role::Viewer | Role::Approver => &[],
+            Role::Driver | Role::Admin => &self.slash_commands,
+        }
+    }
+}
+
 impl Default for ServerSettings {
     fn default() -> Self {
         Self {
@@ -66,6 +83,7 @@ impl Default for ServerSettings {
             roots: Vec::new(),
             models: ["default", "opus", "sonnet", "haiku"].map(str::to_owned).into(),
             permission_modes: ["default", "acceptEdits", "plan", "dontAsk"].map(str::to_owned).into(),
+            slash_commands: SLASH_COMMANDS.map(str::to_owned).into(),
             openai_ignores: Vec::new(),
             demo: false,
             limits: RequestLimits::default(),

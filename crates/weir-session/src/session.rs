@@ -7,7 +7,9 @@ use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 use weir_process::Process;
 use weir_transcript::View;
-use weir_wire::{HostRequest, MessageId, OutgoingContent, OutgoingMessage, RequestId, TaskId};
+use weir_wire::{
+    HostRequest, MessageId, OutgoingContent, OutgoingMessage, RequestId, TaskId, TextHandling, slash_command,
+};
 
 use crate::ask::Decision;
 use crate::calls::{Caller, channel};
@@ -132,10 +134,16 @@ impl Session {
         message: impl Into<Message>,
         mode: SendMode,
     ) -> Result<Sent, SessionError> {
-        let Message { content, id } = message.into();
+        let Message { content, id, is_interpreted } = message.into();
         let id = id.unwrap_or_else(|| MessageId::new(Uuid::new_v4().to_string()));
-        let message =
-            OutgoingMessage { content, uuid: Some(id.clone()), session_id: None, parent_tool_use_id: None };
+        let handling = if is_interpreted { TextHandling::Interpreted } else { TextHandling::Escaped };
+        let message = OutgoingMessage {
+            content,
+            uuid: Some(id.clone()),
+            session_id: None,
+            parent_tool_use_id: None,
+            handling,
+        };
         let (reply, accepted) = oneshot::channel();
         let (waiter, answer) = oneshot::channel();
         let command = move |ticket| Command::Send { ticket, message: Box::new(message), mode };
@@ -287,12 +295,34 @@ impl std::fmt::Debug for Session {
 }
 
 /// What is said to the model.
+///
+/// Its text is inert: the CLI neither reads the files that an `@` names in it nor runs the command that a leading `/`
+/// names, because a text often comes from somewhere else than the person who runs the program. See
+/// [`Message::interpreted`] and [`Message::command`] for the exceptions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     /// What it says.
     pub content: OutgoingContent,
     /// A name for it, which must be a UUID; one is made where none is given.
     pub id: Option<MessageId>,
+    /// Whether the CLI acts on the text. See [`Message::interpreted`].
+    pub is_interpreted: bool,
+}
+
+impl Message {
+    /// Lets the CLI act on the text as if it had been typed at its own prompt: `@path` reads that file, wherever it
+    /// lies and without a permission, and a leading `/` runs a command, which may change the user's settings. Only for
+    /// a text whose author may do all of that.
+    #[must_use]
+    pub fn interpreted(mut self) -> Self {
+        self.is_interpreted = true;
+        self
+    }
+
+    /// A slash command of the CLI, such as `compact`. Its arguments are inert. None where the name is not one.
+    pub fn command(name: &str, arguments: &str) -> Option<Self> {
+        slash_command(name, arguments).map(|text| Self::from(text).interpreted())
+    }
 }
 
 impl From<&str> for Message {
@@ -303,13 +333,13 @@ impl From<&str> for Message {
 
 impl From<String> for Message {
     fn from(text: String) -> Self {
-        Self { content: OutgoingContent::Text(text), id: None }
+        Self::from(OutgoingContent::Text(text))
     }
 }
 
 impl From<OutgoingContent> for Message {
     fn from(content: OutgoingContent) -> Self {
-        Self { content, id: None }
+        Self { content, id: None, is_interpreted: false }
     }
 }
 

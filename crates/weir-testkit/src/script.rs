@@ -21,12 +21,15 @@
 //! | `break` | the connection fails: `"stream"` cuts it in the middle of the answer, `"connection"` closes it without one, `"error"` sends an error in the middle |
 //! | `misbehave` | for the simulated CLI alone, see its documentation |
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::json::{Json, parse_prefix};
 
 /// The text that begins a script.
 pub const MARK: &str = "@@[";
+/// The same in a text that was escaped so that the CLI finds no file's name in it.
+const ESCAPED_MARK: &str = "\\@\\@[";
 
 /// What is played when a script has no more steps.
 pub const OVER: &str = "(script is over)";
@@ -222,7 +225,10 @@ fn headers(value: Option<&Json>) -> Vec<(String, String)> {
 /// The scripts of a text, in order. What looks like one and is not JSON is left out.
 pub fn scripts(text: &str) -> Vec<Script> {
     let mut found = Vec::new();
-    let mut rest = text;
+    // Older CLIs are sent their texts escaped.
+    let text =
+        if text.contains(ESCAPED_MARK) { Cow::Owned(text.replace("\\@", "@")) } else { Cow::Borrowed(text) };
+    let mut rest = &*text;
     while let Some(place) = rest.find(MARK) {
         let (_, from_mark) = rest.split_at(place);
         // The bracket belongs to the JSON.

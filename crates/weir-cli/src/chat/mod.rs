@@ -163,7 +163,11 @@ impl Chat {
     }
 
     async fn line(&mut self, text: &str) -> anyhow::Result<Next> {
-        let of_the_cli = self.display.lock().view.session.slash_commands.clone();
+        // Those work only if the CLI may act on what is sent.
+        let of_the_cli = match self.settings.session.interprets {
+            true => self.display.lock().view.session.slash_commands.clone(),
+            false => Vec::new(),
+        };
         match Command::read(text, &of_the_cli) {
             Command::Nothing => {}
             Command::Message(text) => return self.turn(text).await,

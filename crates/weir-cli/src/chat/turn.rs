@@ -26,8 +26,9 @@ impl Chat {
     pub(super) async fn turn(&mut self, text: String) -> anyhow::Result<Next> {
         let started = Instant::now();
         self.display.lock().begin_turn();
+        let message = self.settings.session.message(text);
         let sent = tokio::select! {
-            sent = self.session.send(text) => sent,
+            sent = self.session.send(message) => sent,
             _ = self.signals.next() => return Ok(self.leave(Exit::Interrupted)),
         };
         let mut interrupted = false;

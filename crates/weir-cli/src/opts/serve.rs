@@ -41,6 +41,13 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "MODEL")]
     pub(crate) offer_model: Vec<String>,
 
+    /// A slash command that drivers may run apart from the usual ones; may be repeated
+    ///
+    /// The CLI has commands that change its owner's settings, and a folder may bring commands of its own. Texts never run
+    /// one.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) slash_command: Vec<String>,
+
     /// Let sessions run every tool without asking, where somebody chooses that
     #[arg(long)]
     pub(crate) allow_bypass_permissions: bool,

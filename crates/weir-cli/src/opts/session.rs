@@ -70,6 +70,13 @@ pub(crate) struct PermissionOpts {
     /// Never ask: what is not allowed is denied
     #[arg(long)]
     pub(crate) no_input: bool,
+
+    /// Let the CLI act on what is sent: `@path` reads that file without asking, a leading `/` runs a command
+    ///
+    /// What is typed at the prompt of `weir chat` is treated like this. A prompt that is passed as an argument or piped in
+    /// often holds text of somebody else, so it is not.
+    #[arg(long)]
+    pub(crate) interpret: bool,
 }
 
 /// Which conversation.

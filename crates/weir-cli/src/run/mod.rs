@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use weir_session::{Facts, Sent, Session, SessionError, TurnEnd};
+use weir_session::{Facts, Message, Sent, Session, SessionError, TurnEnd};
 
 use crate::ask::{Person, PersonHandler, Terminal};
 use crate::exit::Exit;
@@ -50,7 +50,7 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
         is_stopped: false,
         facts: Facts::default(),
     };
-    let mut result = run.turn(settings.prompt).await;
+    let mut result = run.turn(settings.session.message(settings.prompt)).await;
     if result.is_ok() && settings.wait && !run.interrupted {
         let left = settings.timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
         if let Err(error) = run.settle(left).await {
@@ -113,7 +113,7 @@ type Answer = Result<Arc<TurnEnd>, SessionError>;
 
 impl Run {
     /// Sends the prompt and waits for its answer. A first Ctrl-C interrupts the turn, a second one ends the run.
-    async fn turn(&mut self, prompt: String) -> Answer {
+    async fn turn(&mut self, prompt: Message) -> Answer {
         let mut sent = tokio::select! {
             sent = self.session.send(prompt) => sent?,
             _ = self.signals.next() => return self.quit(None).await,

@@ -37,6 +37,13 @@ impl Settings {
         if !opts.offer_model.is_empty() {
             settings.models = opts.offer_model;
         }
+        for name in opts.slash_command {
+            let name = name.trim_start_matches('/').to_owned();
+            if weir_wire::slash_command(&name, "").is_none() {
+                return Err(UsageError(format!("--slash-command {name}: not the name of a command")).into());
+            }
+            settings.slash_commands.push(name);
+        }
         if opts.allow_bypass_permissions {
             settings.permission_modes.push("bypassPermissions".to_owned());
         }

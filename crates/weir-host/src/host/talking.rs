@@ -8,7 +8,7 @@ use uuid::Uuid;
 use weir_session::{Decision, SessionError};
 use weir_store::{ConversationId, ConversationUpdate};
 use weir_transcript::{HostEvent, RequestState};
-use weir_wire::{MessageId, RequestId};
+use weir_wire::{MessageId, RequestId, slash_command};
 
 use super::Host;
 use crate::book::STOP;
@@ -70,7 +70,17 @@ impl Host {
 
     fn checked(&self, message: NewMessage, by: &Actor) -> Result<StoredMessage, HostError> {
         let invalid = |reason: &str| Err(HostError::Invalid(reason.to_owned()));
-        if message.text.trim().is_empty() && message.images.is_empty() {
+        let text = match &message.command {
+            None => message.text,
+            Some(_) if !message.text.is_empty() || !message.images.is_empty() => {
+                return invalid("a command comes without a text and without pictures");
+            }
+            Some(command) => match slash_command(&command.name, &command.arguments) {
+                Some(_) => format!("/{} {}", command.name, command.arguments).trim_end().to_owned(),
+                None => return invalid("the name of a command has letters, digits, and - _ : only"),
+            },
+        };
+        if text.trim().is_empty() && message.images.is_empty() {
             return invalid("a message needs a text or a picture");
         }
         if message.client_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > LONGEST_CLIENT_ID) {
@@ -89,8 +99,9 @@ impl Host {
             by: by.name.clone(),
             mode: message.mode,
             goes_first: false,
-            text: message.text,
+            text,
             images: message.images,
+            command: message.command,
         };
         let most = self.core.options.most_message_bytes;
         if message.size() > most {
@@ -320,6 +331,7 @@ impl Host {
                     goes_first: true,
                     text: self.core.options.resume_prompt.clone(),
                     images: Vec::new(),
+                    command: None,
                 })));
             }
             // A second one who resumes at the same time finds nothing to resume.

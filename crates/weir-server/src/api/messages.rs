@@ -35,8 +35,16 @@ pub(crate) async fn send(
         let detail = "client_id must have 1 to 200 bytes; a random one for each message is right";
         return Err(Problem::unprocessable("client_id", detail));
     }
-    let message =
-        NewMessage { client_id: Some(body.client_id), text: body.text, images: body.images, mode: body.mode };
+    if let Some(command) = &body.command {
+        check_command(&app, &who, &command.name)?;
+    }
+    let message = NewMessage {
+        client_id: Some(body.client_id),
+        text: body.text,
+        images: body.images,
+        mode: body.mode,
+        command: body.command,
+    };
     let accepted = app.host().send(&id, message, &Actor::new(&who.name)).await?;
     if accepted.differs {
         let detail = "another message was sent under this client_id; send this one under an id of its own";
@@ -49,6 +57,23 @@ pub(crate) async fn send(
     let mut response = answer::json(StatusCode::ACCEPTED, &accepted);
     response.extensions_mut().insert(Audited(format!("message {}", accepted.message_id)));
     Ok(response)
+}
+
+/// Whether this token may run this slash command. The CLI has commands that change its owner's settings, so what may
+/// run is the server's list and not the CLI's.
+fn check_command(app: &App, who: &Principal, name: &str) -> Result<(), Problem> {
+    let allowed = app.settings().commands_for(who.role);
+    if allowed.iter().any(|allowed| allowed == name) {
+        return Ok(());
+    }
+    let detail = match allowed {
+        [] => "this token may run no slash commands".to_owned(),
+        some => format!(
+            "the command must be one of {}; whoever starts the server can add others with --slash-command",
+            some.join(", ")
+        ),
+    };
+    Err(Problem::forbidden("slash_command", detail))
 }
 
 /// Counts what the answer costs when it is there. What several messages share, each bears a part of.

@@ -34,6 +34,7 @@ pub(crate) async fn me(State(app): State<App>, Extension(who): Extension<Princip
         version: env!("CARGO_PKG_VERSION"),
         roots: roots.iter().map(|root| root.display().to_string()).collect(),
         permission_modes: settings.permission_modes.clone(),
+        slash_commands: settings.commands_for(who.role).to_vec(),
         models: settings.models.clone(),
         demo: settings.demo,
     })

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{Image, MessageInfo, MessageMode, SessionInfo};
+use weir_host::{Image, MessageInfo, MessageMode, SessionInfo, SlashCommand};
 use weir_transcript::{Change, Entry, View};
 
 use crate::audit::AuditEntry;
@@ -91,12 +91,14 @@ pub(crate) struct SendMessage {
     /// The client's own name for it: sent twice, it is one message.
     #[schema(min_length = 1, max_length = 200)]
     pub(crate) client_id: String,
-    /// What it says.
+    /// What it says. The text is inert: an `@` in it reads no file, and a leading `/` runs no command.
     #[serde(default)]
     pub(crate) text: String,
     /// Pictures.
     #[serde(default)]
     pub(crate) images: Vec<Image>,
+    /// A slash command instead of a text and pictures; one of `slash_commands` of `/v1/me`.
+    pub(crate) command: Option<SlashCommand>,
     /// What becomes of it while a turn runs.
     #[serde(default)]
     pub(crate) mode: MessageMode,
@@ -334,6 +336,8 @@ pub(crate) struct Me {
     pub(crate) roots: Vec<String>,
     /// Permission modes that may be asked for.
     pub(crate) permission_modes: Vec<String>,
+    /// Slash commands that this token may run.
+    pub(crate) slash_commands: Vec<String>,
     /// Models to offer.
     pub(crate) models: Vec<String>,
     /// Whether this is the demonstration.

@@ -254,6 +254,8 @@ impl Machine {
     pub(super) fn process_started(&mut self, now: Now, too_old: bool, sink: &mut Sink<'_>) {
         self.life.state = State::Initialising;
         self.life.has_answered = false;
+        // What the process before said of itself is not true of this one.
+        self.asks.set_introduction(serde_json::Value::Null);
         self.watchdog.heard(now.instant);
         let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);

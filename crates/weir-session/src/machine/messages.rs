@@ -4,8 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+use weir_process::Version;
 use weir_transcript::{EntryBody, HostEvent, Sink, Turn, TurnCause, TurnState};
-use weir_wire::{HostRequest, MessageId, Outgoing, OutgoingBlock, OutgoingContent, OutgoingMessage};
+use weir_wire::{
+    HostRequest, MessageId, Outgoing, OutgoingBlock, OutgoingContent, OutgoingMessage, TextHandling,
+};
 
 use super::Machine;
 use super::action::{Action, Reply, TurnEnd};
@@ -13,6 +16,9 @@ use super::control::Purpose;
 use super::event::{Now, SendMode, Ticket};
 use super::life::Waits;
 use crate::error::SessionError;
+
+/// The first version that leaves a text alone which is marked as composed by a client.
+const HONOURS_INERT_MARK: Version = Version::new(2, 1, 248);
 
 /// Our messages that have not come to their end.
 #[derive(Debug, Default)]
@@ -142,6 +148,9 @@ impl Machine {
             };
             let Some(id) = message.uuid.clone() else { continue };
             message.session_id.clone_from(&self.view().session.id);
+            if message.handling == TextHandling::Escaped && self.honours_inert_mark() {
+                message.handling = TextHandling::Marked;
+            }
             self.messages.written.push(Written { id: id.clone(), at: now.instant, is_second_try });
             self.messages.sent += 1;
             self.watchdog.heard(now.instant);
@@ -151,9 +160,20 @@ impl Machine {
         }
     }
 
+    /// Whether the process that runs leaves a text alone because the line says so. One that has not said its version
+    /// is not relied upon: the text is escaped for it.
+    fn honours_inert_mark(&self) -> bool {
+        let version = self.introduction().get("claude_code_version").and_then(|version| version.as_str());
+        version.and_then(Version::parse).is_some_and(|version| version >= HONOURS_INERT_MARK)
+    }
+
     /// The process died before it could be given this message, so the message waits for the next one.
-    pub(super) fn unwritten(&mut self, message: OutgoingMessage, sink: &mut Sink<'_>) {
+    pub(super) fn unwritten(&mut self, mut message: OutgoingMessage, sink: &mut Sink<'_>) {
         let Some(id) = message.uuid.clone() else { return };
+        if message.handling == TextHandling::Marked {
+            // The next process may be another version.
+            message.handling = TextHandling::Escaped;
+        }
         let Some(written) = self.messages.take_written(&id) else { return };
         self.messages.sent = self.messages.sent.saturating_sub(1);
         let waits = if written.is_second_try { Waits::ForThisProcess } else { Waits::ForNextProcess };

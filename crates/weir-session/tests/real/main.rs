@@ -10,6 +10,8 @@ mod flags;
 #[cfg(test)]
 mod host;
 #[cfg(test)]
+mod inert;
+#[cfg(test)]
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(test)]

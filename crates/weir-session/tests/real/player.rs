@@ -131,7 +131,9 @@ impl Player<'_> {
     async fn send(&mut self, content: OutgoingContent) -> Result<(), String> {
         self.messages += 1;
         let id = MessageId::new(format!("00000000-0000-4000-8000-{:012}", self.messages));
-        let sent = self.session.send(Message { content, id: Some(id) }).await;
+        // A scenario that sends a command means the command.
+        let is_interpreted = matches!(&content, OutgoingContent::Text(text) if text.starts_with('/'));
+        let sent = self.session.send(Message { id: Some(id), is_interpreted, content }).await;
         self.sent.push(sent.map_err(|error| error.to_string())?);
         Ok(())
     }

@@ -230,7 +230,7 @@ async fn a_session_that_was_cleared_frees_its_old_name() {
     soon(asked).await.unwrap().unwrap();
     let lock = |id: &str| folder.path().join(format!("locks/session-{id}.lock"));
     assert!(weir_process::Lock::owner(&lock(SESSION)).is_some());
-    let asked = asking(&session, "/clear");
+    let asked = asking(&session, weir_session::Message::command("clear", "").unwrap());
     let id = cli.hears_message("/clear").await;
     cli.says(&json!({"type": "conversation_reset"})).await;
     cli.init_as("cleared").await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use weir_process::{Exit, Peer, Process};
-use weir_session::{Session, SessionError, SessionOptions, TurnEnd};
+use weir_session::{Message, Session, SessionError, SessionOptions, TurnEnd};
 
 /// The longest that anything may take before a test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,9 +36,9 @@ pub(crate) fn session(mut options: SessionOptions) -> (Session, Stage) {
 }
 
 /// Asks in a task of its own.
-pub(crate) fn asking(session: &Session, text: &str) -> JoinHandle<Answer> {
-    let (session, text) = (session.clone(), text.to_owned());
-    tokio::spawn(async move { session.ask(text).await })
+pub(crate) fn asking(session: &Session, message: impl Into<Message>) -> JoinHandle<Answer> {
+    let (session, message) = (session.clone(), message.into());
+    tokio::spawn(async move { session.ask(message).await })
 }
 
 /// Waits, but not for ever.

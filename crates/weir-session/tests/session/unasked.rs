@@ -78,7 +78,7 @@ async fn an_empty_result_first_after_resume_is_not_the_answer() {
 async fn an_empty_result_that_names_a_message_is_its_answer() {
     // As for `/clear`.
     let (session, stage) = session(SessionOptions::new());
-    let asked = asking(&session, "/clear");
+    let asked = asking(&session, weir_session::Message::command("clear", "").unwrap());
     let mut cli = stage.ready().await;
     let id = cli.begins("/clear").await;
     let mut line = empty_result();

@@ -8,7 +8,10 @@ use crate::json::Json;
 /// Most requests that are remembered; the oldest go first.
 const LIMIT: usize = 4096;
 
-/// A request of the CLI, without the long parts.
+/// Bodies up to this size are kept.
+const KEPT_BODY: usize = 1 << 20;
+
+/// A request of the CLI.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRequest {
     /// `POST`, `HEAD` and so on.
@@ -27,6 +30,8 @@ pub struct RecordedRequest {
     pub messages: usize,
     /// The last of them.
     pub last_message: Json,
+    /// All that the model was told, if it is not large.
+    pub body: Json,
     /// The settings for thinking, as they came.
     pub thinking: Json,
     /// The HTTP status of the answer; zero where the connection was closed without one.
@@ -49,6 +54,7 @@ impl RecordedRequest {
             tools: tools.map(str::to_owned).collect(),
             messages: messages.len(),
             last_message: messages.last().cloned().unwrap_or(Json::Null),
+            body: if request.body.len() <= KEPT_BODY { body.clone() } else { Json::Null },
             thinking: body.get("thinking").cloned().unwrap_or(Json::Null),
             status: 0,
         }

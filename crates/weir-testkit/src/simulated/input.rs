@@ -70,7 +70,12 @@ fn message(value: &Json, line: &str, old: bool) -> Input {
     match role {
         Some("user") => {
             let content = value.at(&["message", "content"]).cloned().unwrap_or(Json::Null);
-            Input::Message(UserMessage { uuid: value.str_of("uuid").map(str::to_owned), content })
+            let is_composed = !old && value.is_true("client_composed");
+            Input::Message(UserMessage {
+                uuid: value.str_of("uuid").map(str::to_owned),
+                content,
+                is_composed,
+            })
         }
         None if old && value.get("message").is_none() => Input::Fatal(format!(
             "Error parsing streaming input line: {line}: TypeError: Cannot read properties of undefined (reading 'role')"
@@ -96,7 +101,7 @@ mod tests {
 
     #[test]
     fn messages_are_taken_in_the_long_and_the_short_form() {
-        let message = UserMessage { uuid: Some("u".into()), content: Json::from("hi") };
+        let message = UserMessage { uuid: Some("u".into()), content: Json::from("hi"), is_composed: false };
         let long = r#"{"type":"user","message":{"role":"user","content":"hi"},"session_id":"default","parent_tool_use_id":null,"uuid":"u"}"#;
         assert_eq!(new(long), Input::Message(message.clone()));
         assert_eq!(

@@ -14,12 +14,17 @@ pub(crate) struct UserMessage {
     /// The host's own id for it.
     pub(crate) uuid: Option<String>,
     pub(crate) content: Json,
+    /// Whether the host says that a program composed the text, which then runs no command.
+    pub(crate) is_composed: bool,
 }
 
 impl UserMessage {
     /// The slash command that it is, without the slash.
     pub(crate) fn command(&self) -> Option<&str> {
-        let text = crate::script::texts(&self.content).into_iter().next()?;
+        if self.is_composed {
+            return None;
+        }
+        let text = crate::script::texts(&self.content).pop()?;
         text.strip_prefix('/').filter(|rest| rest.starts_with(|letter: char| letter.is_ascii_alphabetic()))
     }
 }
@@ -248,7 +253,7 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> UserMessage {
-        UserMessage { uuid: Some(text.to_owned()), content: Json::from(text) }
+        UserMessage { uuid: Some(text.to_owned()), content: Json::from(text), is_composed: false }
     }
 
     #[test]
@@ -304,5 +309,7 @@ mod tests {
         assert_eq!(message("/compact now").command(), Some("compact now"));
         assert_eq!(message("/ 2").command(), None);
         assert_eq!(message("no /clear").command(), None);
+        let composed = UserMessage { is_composed: true, ..message("/clear") };
+        assert_eq!(composed.command(), None);
     }
 }

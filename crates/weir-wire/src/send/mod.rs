@@ -2,12 +2,14 @@
 //! line feeds, because a line that is not JSON ends the CLI.
 
 mod control;
+mod inert;
 mod user;
 
 pub use control::{
     AnswerError, HookRegistration, HostAnswer, HostRequest, InitializeRequest, PermissionUpdate,
     QuestionAnswers,
 };
+pub use inert::{TextHandling, slash_command};
 pub use user::{OutgoingBlock, OutgoingContent, OutgoingMessage};
 
 use serde_json::json;
@@ -90,6 +92,7 @@ mod tests {
         message.uuid = Some(MessageId::from("0c8e9a7e"));
         insta::assert_json_snapshot!(value(&Outgoing::User(message)), @r#"
         {
+          "client_composed": true,
           "message": {
             "content": "Hello",
             "role": "user"
@@ -100,6 +103,22 @@ mod tests {
           "uuid": "0c8e9a7e"
         }
         "#);
+    }
+
+    #[test]
+    fn a_text_is_inert_unless_it_is_said_otherwise() {
+        let sent = |handling| {
+            let content = OutgoingContent::Blocks(vec![
+                OutgoingBlock::Text("look".into()),
+                OutgoingBlock::Text("/clear @x".into()),
+            ]);
+            let line =
+                value(&Outgoing::User(OutgoingMessage { content, handling, ..OutgoingMessage::text("") }));
+            (line["client_composed"].clone(), line["message"]["content"][1]["text"].clone())
+        };
+        assert_eq!(sent(TextHandling::default()), (json!(true), json!("\\/clear \\@x")));
+        assert_eq!(sent(TextHandling::Marked), (json!(true), json!("/clear @x")));
+        assert_eq!(sent(TextHandling::Interpreted), (Value::Null, json!("/clear @x")));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use serde_json::{Value, json};
 
+use super::inert::TextHandling;
 use crate::id::{MessageId, SessionId, ToolUseId};
 
 /// A message for the model.
@@ -16,6 +17,8 @@ pub struct OutgoingMessage {
     pub session_id: Option<SessionId>,
     /// The tool call that it belongs to; none for an ordinary message.
     pub parent_tool_use_id: Option<ToolUseId>,
+    /// What the CLI may do with the text, apart from giving it to the model: nothing, unless it says otherwise.
+    pub handling: TextHandling,
 }
 
 /// What a message says.
@@ -49,14 +52,17 @@ impl OutgoingMessage {
             uuid: None,
             session_id: None,
             parent_tool_use_id: None,
+            handling: TextHandling::default(),
         }
     }
 
     /// Always the full form: every version takes it, and some programs that speak the protocol take no other.
     pub(super) fn to_value(&self) -> Value {
         let content = match &self.content {
-            OutgoingContent::Text(text) => json!(text),
-            OutgoingContent::Blocks(blocks) => blocks.iter().map(OutgoingBlock::to_value).collect(),
+            OutgoingContent::Text(text) => json!(self.handling.apply(text)),
+            OutgoingContent::Blocks(blocks) => {
+                blocks.iter().map(|block| block.to_value(self.handling)).collect()
+            }
         };
         let mut line = json!({
             "type": "user",
@@ -64,17 +70,22 @@ impl OutgoingMessage {
             "session_id": self.session_id.as_ref().map_or("default", SessionId::as_str),
             "parent_tool_use_id": self.parent_tool_use_id,
         });
-        if let (Some(uuid), Some(line)) = (&self.uuid, line.as_object_mut()) {
-            line.insert("uuid".into(), json!(uuid));
+        if let Some(line) = line.as_object_mut() {
+            if let Some(uuid) = &self.uuid {
+                line.insert("uuid".into(), json!(uuid));
+            }
+            if self.handling.is_marked() {
+                line.insert("client_composed".into(), json!(true));
+            }
         }
         line
     }
 }
 
 impl OutgoingBlock {
-    fn to_value(&self) -> Value {
+    fn to_value(&self, handling: TextHandling) -> Value {
         match self {
-            Self::Text(text) => json!({"type": "text", "text": text}),
+            Self::Text(text) => json!({"type": "text", "text": handling.apply(text)}),
             Self::Image { media_type, data } => {
                 let data = base64::engine::general_purpose::STANDARD.encode(data);
                 json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}})

@@ -153,6 +153,7 @@ impl Host {
             uuid: Some(id),
             session_id: None,
             parent_tool_use_id: None,
+            handling: weir_wire::TextHandling::default(),
         };
         self.command(|ticket| Command::Send { ticket, message: Box::new(message), mode })
     }
@@ -180,6 +181,7 @@ impl Host {
             uuid: Some(MessageId::new(id)),
             session_id: None,
             parent_tool_use_id: None,
+            handling: weir_wire::TextHandling::default(),
         };
         self.sent.remove(&MessageId::new(id));
         self.handle(Event::Unwritten(Box::new(message)));
