@@ -1,6 +1,6 @@
 //! Runs a program to its end and takes what it printed, for questions such as `--version`.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,11 +37,11 @@ pub(crate) enum BriefError {
 /// Runs a program with nothing on its input. Whatever happens, nothing of it is left.
 pub(crate) async fn ask(
     program: &Path,
-    args: &[&str],
+    args: &[impl AsRef<OsStr>],
     environment: &Environment,
     patience: Duration,
 ) -> Result<Answer, BriefError> {
-    let mut launch = Launch::new(PathBuf::from(program)).args(args.iter().map(OsString::from));
+    let mut launch = Launch::new(PathBuf::from(program)).args(args.iter().map(|arg| arg.as_ref().to_owned()));
     launch.environment = environment.clone();
     let mut process = launch.spawn().await?;
     process.input.close();

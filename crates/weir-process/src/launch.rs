@@ -1,6 +1,6 @@
 //! Starts a process.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use tokio::process::Command;
 use weir_wire::Framer;
 
 use crate::child::ChildLife;
+use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::handle::Handle;
 use crate::input::Input;
@@ -17,6 +18,7 @@ use crate::log::{self, LogError, LogOptions, LogPaths};
 use crate::mark::{self, Mark};
 use crate::output::Output;
 use crate::registry::{Record, RegistryError};
+use crate::sandbox::{self, Sandbox, SandboxError};
 use crate::secrets::Secrets;
 use crate::stderr::{self, Stderr};
 use crate::stream::{Sink, Source};
@@ -51,6 +53,12 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Its working directory; ours if `None`.
     pub cwd: Option<PathBuf>,
+    /// The same, held open; it counts before `cwd`.
+    pub directory: Option<Directory>,
+    /// A fence around it, if there is to be one.
+    pub sandbox: Option<Sandbox>,
+    /// Files that it has to read, which a fence lets through.
+    pub needs: Vec<PathBuf>,
     /// What it finds in its environment.
     pub environment: Environment,
     /// What its output is connected to.
@@ -126,6 +134,13 @@ pub enum SpawnError {
     /// The record for the next start cannot be written.
     #[error("nothing was started, because the process could not be written down")]
     Registry(#[from] RegistryError),
+    /// The fence around it cannot be made, so nothing was started.
+    #[error("nothing was started: {source}")]
+    Sandbox {
+        /// Why.
+        #[source]
+        source: SandboxError,
+    },
     /// The transport does not exist on this system.
     #[error("there is no pty transport on this system; use the pipe transport")]
     NoPty,
@@ -147,6 +162,9 @@ impl Launch {
             program: program.into(),
             args: Vec::new(),
             cwd: None,
+            directory: None,
+            sandbox: None,
+            needs: Vec::new(),
             environment: Environment::inherit(),
             transport: Transport::Pipe,
             line_limit: Framer::DEFAULT_LIMIT,
@@ -210,13 +228,22 @@ impl Launch {
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place where a CLI is started")]
     fn command(&self, mark: &Mark) -> Result<Command, SpawnError> {
-        let mut command = Command::new(self.absolute_program());
-        command.args(&self.args);
         let ours: Vec<_> = std::env::vars_os().collect();
         let inherited = ours.iter().find(|(name, _)| name == mark::VARIABLE).map(|(_, value)| value.clone());
-        command.env_clear().envs(self.environment.resolve(ours));
+        let environment = self.environment.resolve(ours);
+        let mut command = match &self.sandbox {
+            None => Command::new(self.absolute_program()),
+            Some(sandbox) => self.fenced(sandbox, environment.get(OsStr::new("PATH")))?,
+        };
+        command.args(&self.args);
+        command.env_clear().envs(environment);
         command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
-        if let Some(cwd) = &self.cwd {
+        if let Some(sandbox) = &self.sandbox {
+            command.env("HOME", &sandbox.home).env_remove("CLAUDE_CONFIG_DIR");
+        } else if let Some(directory) = &self.directory {
+            // By its handle: a link that has changed since it was opened leads nowhere else.
+            command.current_dir(directory.by_handle().unwrap_or_else(|| directory.path().to_owned()));
+        } else if let Some(cwd) = &self.cwd {
             let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
             let metadata = std::fs::metadata(cwd).map_err(directory)?;
             if !metadata.is_dir() {
@@ -225,6 +252,29 @@ impl Launch {
             command.current_dir(cwd);
         }
         platform::set_apart(&mut command);
+        Ok(command)
+    }
+
+    /// The command that makes the fence and starts the program in it.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where a CLI is started")]
+    fn fenced(&self, sandbox: &Sandbox, search_path: Option<&OsString>) -> Result<Command, SpawnError> {
+        let program = self.absolute_program();
+        let failed = |source| SpawnError::Sandbox { source };
+        if !cfg!(target_os = "linux") {
+            return Err(failed(SandboxError::NoSystem));
+        }
+        let cannot = |error: io::Error| failed(SandboxError::NotWorking { reason: error.to_string() });
+        let cwd = match (&self.directory, &self.cwd) {
+            (Some(directory), _) => directory.path().to_owned(),
+            (None, Some(cwd)) => cwd.canonicalize().map_err(cannot)?,
+            (None, None) => std::env::current_dir().map_err(cannot)?,
+        };
+        // Otherwise bubblewrap would make the folder for the login as a part of what cannot be written.
+        std::fs::create_dir_all(sandbox.home.join(".claude")).map_err(cannot)?;
+        let mut more = sandbox::needed_by(&program, search_path.map(OsString::as_os_str));
+        more.extend(self.needs.iter().cloned());
+        let mut command = Command::new(&sandbox.program);
+        command.args(sandbox.arguments(&cwd, &more)).arg(program);
         Ok(command)
     }
 
@@ -239,6 +289,10 @@ impl Launch {
 
     fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.clone();
+        if let Some(sandbox) = &self.sandbox {
+            let reason = format!("{}: {source}", sandbox.program.display());
+            return SpawnError::Sandbox { source: SandboxError::NotWorking { reason } };
+        }
         match source.kind() {
             // The interpreter of a script can be missing, too.
             io::ErrorKind::NotFound if !program.exists() => SpawnError::NotFound { program },

@@ -1,6 +1,7 @@
 //! From options to the CLI's arguments. Pure.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use weir_wire::SessionId;
 
@@ -17,8 +18,11 @@ pub const FLAGS: &[&str] = &[
     "--permission-prompt-tool",
     "--model",
     "--fallback-model",
+    "--setting-sources",
     "--system-prompt",
+    "--system-prompt-file",
     "--append-system-prompt",
+    "--append-system-prompt-file",
     "--allowedTools",
     "--disallowedTools",
     "--permission-mode",
@@ -33,13 +37,33 @@ pub const FLAGS: &[&str] = &[
     "--forward-subagent-text",
 ];
 
+/// What is true of one start of a process and not of all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start<'a> {
+    /// Which session to go on with.
+    pub(crate) spawn: &'a Spawn,
+    /// The name of a new one.
+    pub(crate) new_id: Option<&'a SessionId>,
+    /// Whether the settings of the folder count.
+    pub(crate) project_settings: bool,
+    /// Where the system prompts were written.
+    pub(crate) prompts: &'a PromptFiles,
+}
+
+/// Files with the system prompts. In an argument every user of the machine could read them, and long ones do not fit.
+#[derive(Debug, Default)]
+pub(crate) struct PromptFiles {
+    pub(crate) system: Option<PathBuf>,
+    pub(crate) append: Option<PathBuf>,
+}
+
 /// The arguments of a process. `supports` says whether the CLI has a flag.
 pub(crate) fn arguments(
     options: &SessionOptions,
-    spawn: &Spawn,
-    new_id: Option<&SessionId>,
+    start: &Start<'_>,
     supports: &dyn Fn(&str) -> bool,
 ) -> Vec<OsString> {
+    let Start { spawn, new_id, .. } = *start;
     let mut args = Arguments { list: options.leading_args.clone(), supports };
     args.flag("--print");
     args.flag("--verbose");
@@ -53,9 +77,14 @@ pub(crate) fn arguments(
     }
     args.option("--model", options.model.as_deref());
     args.option("--fallback-model", options.fallback_model.as_deref());
-    args.option("--system-prompt", options.system_prompt.as_deref());
-    args.option("--append-system-prompt", options.append_system_prompt.as_deref());
-    args.option("--permission-mode", options.permission_mode.as_deref());
+    args.prompt("--system-prompt", options.system_prompt.as_deref(), start.prompts.system.as_deref());
+    let append = start.prompts.append.as_deref();
+    args.prompt("--append-system-prompt", options.append_system_prompt.as_deref(), append);
+    if !start.project_settings && supports("--setting-sources") {
+        args.value("--setting-sources", "user");
+    }
+    // Said always: otherwise the mode would be what some file of settings says.
+    args.value("--permission-mode", options.permission_mode.as_deref().unwrap_or("default"));
     args.list("--allowedTools", &options.allowed_tools);
     args.list("--disallowedTools", &options.disallowed_tools);
     for directory in &options.add_dirs {
@@ -128,6 +157,15 @@ impl Arguments<'_> {
         }
     }
 
+    /// A prompt, from its file where the version can read one.
+    fn prompt(&mut self, name: &str, text: Option<&str>, file: Option<&Path>) {
+        let flag = format!("{name}-file");
+        match file.filter(|_| (self.supports)(&flag)) {
+            Some(file) => self.value(&flag, file),
+            None => self.option(name, text),
+        }
+    }
+
     fn list(&mut self, name: &str, values: &[String]) {
         if !values.is_empty() {
             self.value(name, values.join(","));
@@ -142,7 +180,13 @@ mod tests {
 
     /// The names of the flags that options lead to.
     fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&SessionId>) -> BTreeSet<String> {
-        let list = arguments(options, spawn, new_id, &|_| true);
+        let mut list = Vec::new();
+        for prompts in
+            [PromptFiles::default(), PromptFiles { system: Some("/s".into()), append: Some("/a".into()) }]
+        {
+            let start = Start { spawn, new_id, project_settings: false, prompts: &prompts };
+            list.extend(arguments(options, &start, &|_| true));
+        }
         let names = list.iter().map(|argument| argument.to_string_lossy().into_owned());
         names.map(|name| name.split('=').next().unwrap_or_default().to_owned()).collect()
     }

@@ -108,6 +108,9 @@ pub enum StartError {
     /// It could not be spawned.
     #[error(transparent)]
     Spawn(#[from] weir_process::SpawnError),
+    /// The folder is not one that this may work in, or the version would run what nobody has trusted.
+    #[error("{0}")]
+    Folder(String),
     /// Another process has the session or the workspace.
     #[error("{0}")]
     Locked(String),

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::arguments::arguments;
+use crate::arguments::{PromptFiles, Start, arguments};
 use crate::machine::Spawn;
 use crate::options::SessionOptions;
 
@@ -19,7 +19,10 @@ impl Fingerprint {
         let mut hasher = DefaultHasher::new();
         // No name and nothing to resume: what is left is what all processes have in common.
         let spawn = Spawn::default();
-        arguments(options, &spawn, None, &|_| true).hash(&mut hasher);
+        let start =
+            Start { spawn: &spawn, new_id: None, project_settings: true, prompts: &PromptFiles::default() };
+        arguments(options, &start, &|_| true).hash(&mut hasher);
+        options.sandbox.hash(&mut hasher);
         options.program.hash(&mut hasher);
         options.cwd.hash(&mut hasher);
         options.environment.resolve(std::env::vars_os()).hash(&mut hasher);

@@ -13,6 +13,7 @@ mod edits;
 mod error;
 mod feed;
 mod fingerprint;
+mod folder;
 mod handler;
 pub mod machine;
 #[cfg(feature = "mcp")]
@@ -33,6 +34,7 @@ pub use edits::AcceptEdits;
 pub use error::{SessionError, StartError};
 pub use feed::{Batch, Update, Updates};
 pub use fingerprint::Fingerprint;
+pub use folder::{FolderPolicy, FolderTrust};
 pub use handler::{AllowTools, AskChannel, Deciding, DenyAll, Handler, LeaveOpen, OpenQuestion};
 pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::Observer;

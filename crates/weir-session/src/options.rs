@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weir_process::{Environment, LogOptions, ProbeCache, Secrets, StopOptions, Transport};
+use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, StopOptions, Transport};
 use weir_transcript::{Fold, FoldOptions};
 use weir_wire::{HookRegistration, InitializeRequest, SessionId};
 
+use crate::folder::{FolderPolicy, FolderTrust};
 use crate::handler::Handler;
 use crate::machine::{Greeting, Limits, MachineSettings, session_fold};
 use crate::observer::Observer;
@@ -31,6 +32,10 @@ pub struct SessionOptions {
     pub probe_cache: Option<Arc<ProbeCache>>,
     /// Where it works; our own folder where none is given.
     pub cwd: Option<PathBuf>,
+    /// Where that may lie, and whether the settings that lie there count. Looked at before each start of a process.
+    pub folder: FolderPolicy,
+    /// A fence around the CLI and everything that it runs, if there is to be one.
+    pub sandbox: Option<Sandbox>,
     /// Which conversation.
     pub conversation: Conversation,
     /// The model.
@@ -45,7 +50,8 @@ pub struct SessionOptions {
     pub allowed_tools: Vec<String>,
     /// Tools that must not be used.
     pub disallowed_tools: Vec<String>,
-    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, ….
+    /// What is allowed without asking: `default`, `acceptEdits`, `plan`, …; `default` where nothing is said, whatever the
+    /// user's settings say.
     pub permission_mode: Option<String>,
     /// More folders that it may work in.
     pub add_dirs: Vec<PathBuf>,
@@ -131,6 +137,8 @@ impl Default for SessionOptions {
             program: None,
             probe_cache: None,
             cwd: None,
+            folder: FolderPolicy::default(),
+            sandbox: None,
             conversation: Conversation::New,
             model: None,
             fallback_model: None,
@@ -237,6 +245,14 @@ impl SessionOptions {
     #[must_use]
     pub fn disallowed_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         self.disallowed_tools.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// Lets the settings, hooks, MCP servers and instructions count that lie in the folder. They run before anyone is asked,
+    /// so this is for a folder whose files a person knows.
+    #[must_use]
+    pub fn load_project_settings(mut self) -> Self {
+        self.folder.trust = FolderTrust::Load;
         self
     }
 

@@ -3,21 +3,26 @@
 //! In two steps: what takes time is looked up first, and then the process is started. Each step is a future that can be
 //! dropped, and holds nothing that is needed afterwards.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
-use weir_process::{Capabilities, Launch, Lock, ProbeCache, Process, StopOptions};
+use weir_process::{Capabilities, Environment, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::SessionId;
 
-use crate::arguments::arguments;
+use crate::arguments::{PromptFiles, Start, arguments};
 use crate::error::{SessionError, StartError};
 use crate::fingerprint::Fingerprint;
+use crate::folder::{Admitted, FolderPolicy};
 use crate::machine::Spawn;
 use crate::options::{Conversation, SessionOptions};
+
+/// Flags that are passed without asking for the version first, because only very old versions lack them.
+const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--append-system-prompt-file"];
 
 /// Starts processes for a session.
 pub(crate) struct Launcher {
@@ -25,6 +30,10 @@ pub(crate) struct Launcher {
     /// Computed when it is needed.
     fingerprint: Option<Fingerprint>,
     how: How,
+    /// The folder as it was found for the start that is being made.
+    admitted: Option<Admitted>,
+    /// The files with the system prompts of the process that runs.
+    prompts: Vec<tempfile::TempPath>,
     /// Held as long as the session lives: one owner for a session id, one writer for a workspace.
     locks: Vec<Lock>,
 }
@@ -37,6 +46,7 @@ enum How {
 }
 
 /// What has to be looked up before a process can be started.
+#[derive(Clone)]
 pub(super) struct Prepared {
     program: PathBuf,
     /// None where nothing depends on it.
@@ -45,7 +55,7 @@ pub(super) struct Prepared {
 
 /// A step on the way to a process.
 pub(super) enum Step {
-    Prepared(Result<Prepared, SessionError>),
+    Prepared(Result<(Prepared, Admitted), SessionError>),
     Spawned(Result<Box<Process>, SessionError>),
 }
 
@@ -62,7 +72,14 @@ impl Launcher {
     }
 
     fn with(options: SessionOptions, how: How) -> Self {
-        Self { options: Box::new(options), fingerprint: None, how, locks: Vec::new() }
+        Self {
+            options: Box::new(options),
+            fingerprint: None,
+            how,
+            admitted: None,
+            prompts: Vec::new(),
+            locks: Vec::new(),
+        }
     }
 
     /// What the next process is started with.
@@ -103,7 +120,7 @@ impl Launcher {
     pub(super) fn probe(&self) -> Option<impl Future<Output = Option<Capabilities>> + Send + use<>> {
         let How::Cli(Some(prepared)) = &self.how else { return None };
         let options = &self.options;
-        if prepared.capabilities.is_some() || !options.handshake || self.needs_handshake() {
+        if prepared.capabilities.is_some() || !options.handshake {
             return None;
         }
         let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
@@ -111,12 +128,14 @@ impl Launcher {
         Some(async move { cache.probe(&program, &environment).await.ok() })
     }
 
-    /// Notes what a CLI can do. Says whether it is too old to be asked whether it is ready.
+    /// Notes what a CLI can do. Says whether the next one is started or greeted in another way: because this one is too
+    /// old to be asked whether it is ready, or because it was given a flag that it does not have.
     pub(super) fn learn(&mut self, known: Capabilities) -> bool {
+        let lacks_flags = ASSUMED.iter().any(|flag| !known.has_flag(flag));
         if let How::Cli(Some(prepared)) = &mut self.how {
             prepared.capabilities = Some(Box::new(known));
         }
-        self.is_too_old()
+        lacks_flags || self.is_too_old()
     }
 
     /// Whoever wants these has to ask, and to hear if there is no answer.
@@ -124,33 +143,42 @@ impl Launcher {
         !self.options.hooks.is_empty() || !self.options.mcp_servers.is_empty()
     }
 
-    /// Looks up what has to be looked up; nothing if all is known.
+    /// Looks up what has to be looked up: the program, once, and the folder, each time.
     pub(super) fn prepare(&self) -> Option<Starting> {
-        let How::Cli(None) = &self.how else { return None };
-        let program = self.options.program.clone();
-        let probe = depends_on_version(&self.options)
-            .then(|| (self.options.probe_cache.clone(), self.options.environment.clone()));
+        let How::Cli(known) = &self.how else { return None };
+        let known = known.as_deref().cloned();
+        let options = &self.options;
+        let program = options.program.clone();
+        let depends_on_version = depends_on_version(options);
+        let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
+        let environment = options.environment.clone();
+        let (policy, cwd) = (options.folder.clone(), options.cwd.clone());
         Some(Box::pin(async move {
             let prepare = async {
-                let found = weir_process::find(program.as_deref()).await.map_err(StartError::NotFound)?;
-                let capabilities = match probe {
-                    Some((cache, environment)) => {
-                        let cache = cache.unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
-                        let known = cache.probe(&found.path, &environment).await;
-                        Some(Box::new(known.map_err(StartError::Probe)?))
+                let admitted = admit(policy, cwd, &environment).await.map_err(StartError::Folder)?;
+                let mut prepared = match known {
+                    Some(known) => known,
+                    None => {
+                        let found =
+                            weir_process::find(program.as_deref()).await.map_err(StartError::NotFound)?;
+                        Prepared { program: found.path, capabilities: None }
                     }
-                    None => None,
                 };
-                Ok(Prepared { program: found.path, capabilities })
+                if prepared.capabilities.is_none() && (depends_on_version || admitted.needs_version()) {
+                    let capabilities = cache.probe(&prepared.program, &environment).await;
+                    prepared.capabilities = Some(Box::new(capabilities.map_err(StartError::Probe)?));
+                }
+                Ok((prepared, admitted))
             };
             Step::Prepared(prepare.await.map_err(failed))
         }))
     }
 
-    pub(super) fn prepared(&mut self, found: Prepared) {
+    pub(super) fn prepared(&mut self, (found, admitted): (Prepared, Admitted)) {
         if let How::Cli(prepared) = &mut self.how {
             *prepared = Some(Box::new(found));
         }
+        self.admitted = Some(admitted);
     }
 
     /// Starts a process.
@@ -178,8 +206,32 @@ impl Launcher {
             How::Cli(Some(prepared)) => {
                 let Prepared { program, capabilities } = &**prepared;
                 let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
-                let args = arguments(&self.options, spawn, new_id.as_ref(), &supports);
-                let launch = launch(&self.options, program, args);
+                let admitted = self.admitted.take().unwrap_or_else(Admitted::unchecked);
+                if let Some(known) = capabilities
+                    && let Some(reason) =
+                        admitted.refusal(known.version(), known.has_flag("--setting-sources"))
+                {
+                    return Err(failed(StartError::Folder(reason)));
+                }
+                let (prompts, files) = write_prompts(&self.options).map_err(|error| {
+                    failed(StartError::Other(format!(
+                        "the system prompt cannot be written to a file: {error}"
+                    )))
+                })?;
+                let start = Start {
+                    spawn,
+                    new_id: new_id.as_ref(),
+                    project_settings: admitted.project_settings,
+                    prompts: &prompts,
+                };
+                let args = arguments(&self.options, &start, &supports);
+                let mut launch = launch(&self.options, program, args);
+                launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
+                self.prompts = files;
+                if !admitted.project_settings {
+                    launch.environment = without_fsmonitor(launch.environment);
+                }
+                launch.directory = admitted.directory;
                 Ok(Box::pin(async move {
                     let process = launch.spawn().await.map(Box::new);
                     Step::Spawned(process.map_err(|error| failed(StartError::Spawn(error))))
@@ -201,6 +253,54 @@ impl Launcher {
         self.locks.retain(|lock| !is_other(lock));
         Ok(())
     }
+}
+
+/// Looks at the folder, which may take a moment on a slow disk.
+async fn admit(
+    policy: FolderPolicy,
+    cwd: Option<PathBuf>,
+    environment: &Environment,
+) -> Result<Admitted, String> {
+    let home = environment.resolve(std::env::vars_os()).get(OsStr::new("HOME")).map(PathBuf::from);
+    tokio::task::spawn_blocking(move || {
+        let home = home.and_then(|home| home.canonicalize().ok());
+        policy.admit(cwd.as_deref(), home.as_deref())
+    })
+    .await
+    .map_err(|error| error.to_string())?
+}
+
+/// Writes the system prompts to files that only their owner can read. They are gone when the next ones are written, or
+/// with the session.
+fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<tempfile::TempPath>)> {
+    let mut kept = Vec::new();
+    let mut write = |text: Option<&String>| -> std::io::Result<Option<PathBuf>> {
+        let Some(text) = text else { return Ok(None) };
+        let mut file = tempfile::Builder::new().prefix("weir-prompt-").suffix(".txt").tempfile()?;
+        file.write_all(text.as_bytes())?;
+        file.flush()?;
+        let path = file.into_temp_path();
+        let name = path.to_path_buf();
+        kept.push(path);
+        Ok(Some(name))
+    };
+    let files = PromptFiles {
+        system: write(options.system_prompt.as_ref())?,
+        append: write(options.append_system_prompt.as_ref())?,
+    };
+    Ok((files, kept))
+}
+
+/// Older versions run `git status` when they start, and git runs what the repository calls its file system monitor.
+fn without_fsmonitor(environment: Environment) -> Environment {
+    let known = environment.resolve(std::env::vars_os());
+    let count =
+        known.get(OsStr::new("GIT_CONFIG_COUNT")).and_then(|count| count.to_str()?.parse::<u32>().ok());
+    let count = count.unwrap_or(0);
+    environment
+        .set("GIT_CONFIG_COUNT", (count + 1).to_string())
+        .set(format!("GIT_CONFIG_KEY_{count}"), "core.fsmonitor")
+        .set(format!("GIT_CONFIG_VALUE_{count}"), "false")
 }
 
 fn failed(error: StartError) -> SessionError {
@@ -231,6 +331,7 @@ fn depends_on_version(options: &SessionOptions) -> bool {
 fn launch(options: &SessionOptions, program: &Path, args: Vec<OsString>) -> Launch {
     let mut launch = Launch::new(program).args(args);
     launch.cwd.clone_from(&options.cwd);
+    launch.sandbox.clone_from(&options.sandbox);
     launch.environment = options.environment.clone();
     launch.transport = options.transport;
     launch.log.clone_from(&options.log);

@@ -8,6 +8,8 @@ mod calc;
 #[cfg(test)]
 mod flags;
 #[cfg(test)]
+mod folder;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod inert;
@@ -23,6 +25,8 @@ mod player;
 mod programs;
 #[cfg(test)]
 mod recorder;
+#[cfg(test)]
+mod sandbox;
 #[cfg(test)]
 mod scenarios;
 

@@ -50,7 +50,13 @@ pub const FLAGS: &[Flag] = &[
         Version::new(2, 0, 71),
         "shown since 2.0.72 at the latest; worked before",
     ),
+    hidden("--system-prompt-file", "/dev/null", STILL, "in no help; the SDK passes it"),
     flag("--append-system-prompt", Some("Be brief."), V1_0_124),
+    Flag {
+        since: V2_0_72,
+        ..hidden("--append-system-prompt-file", "/dev/null", STILL, "in no help; the SDK passes it")
+    },
+    flag("--setting-sources", Some("user"), V2_0_72),
     flag("--allowedTools", Some("Read"), V1_0_124),
     flag("--disallowedTools", Some("WebFetch"), V1_0_124),
     flag("--permission-mode", Some("acceptEdits"), V1_0_124),

@@ -1,0 +1,131 @@
+//! The folder that a process is started in: where it may lie, and whether its own settings count.
+//!
+//! Both are decided before each start and not once: a link may lead elsewhere by then, the roots may be others after a
+//! restart, and the files of the folder may have changed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_process::{Directory, Version};
+use weir_trust::{Findings, Standing, TrustFile, scan};
+
+/// The first version that was seen to run nothing that a repository's configuration names when it starts.
+const LEAVES_GIT_PROGRAMS: Version = Version::new(2, 1, 325);
+
+/// Where sessions may work, and whether what lies there counts.
+#[derive(Debug, Clone, Default)]
+pub struct FolderPolicy {
+    /// The folder must lie below one of these, with all links resolved. Without any, it may lie anywhere.
+    pub roots: Vec<PathBuf>,
+    /// Whether the folder's own settings count.
+    pub trust: FolderTrust,
+}
+
+/// Whether the settings, hooks, MCP servers, commands and instructions that lie in a folder count.
+///
+/// They run before anyone is asked, so by default they do not.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub enum FolderTrust {
+    /// They are left out.
+    #[default]
+    LeaveOut,
+    /// They count, whatever they are: a person has seen to that.
+    Load,
+    /// They count if a person has trusted the folder as it is.
+    Remembered(Arc<TrustFile>),
+    /// They count if they are those of another folder that a person has trusted, of which this one is a copy.
+    CopyOf(Arc<TrustFile>, PathBuf),
+}
+
+/// A folder that a process may be started in.
+#[derive(Debug, Clone)]
+pub(crate) struct Admitted {
+    /// Held open, so that it is the folder that was looked at.
+    pub(crate) directory: Option<Directory>,
+    /// Whether the CLI honours what lies there.
+    pub(crate) project_settings: bool,
+    /// What is there that some versions cannot leave out.
+    hazards: Hazards,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Hazards {
+    settings: bool,
+    git: bool,
+}
+
+impl FolderPolicy {
+    /// Looks at the folder as it is now. Blocks.
+    pub(crate) fn admit(&self, cwd: Option<&Path>, home: Option<&Path>) -> Result<Admitted, String> {
+        let folder = match cwd {
+            Some(cwd) => cwd.to_owned(),
+            None => std::env::current_dir().map_err(|error| format!("the working directory: {error}"))?,
+        };
+        let directory = Directory::open(&folder)
+            .map_err(|error| format!("the working directory {} cannot be used: {error}", folder.display()))?;
+        let folder = directory.path().to_owned();
+        if !self.roots.is_empty() && !self.roots.iter().any(|root| folder.starts_with(root)) {
+            return Err(format!(
+                "{} does not lie below a folder that sessions may work in (it may be a link that leads elsewhere, or \
+                 --root has changed)",
+                folder.display()
+            ));
+        }
+        let (project_settings, hazards) = match &self.trust {
+            FolderTrust::Load => (true, Hazards::default()),
+            trust => match scan(&folder, home) {
+                Ok(found) => (is_trusted(trust, &folder, &found)?, hazards(&found)),
+                // What cannot be looked at is not trusted, and may be anything.
+                Err(_) => (false, Hazards { settings: true, git: true }),
+            },
+        };
+        Ok(Admitted { directory: Some(directory), project_settings, hazards })
+    }
+}
+
+fn is_trusted(trust: &FolderTrust, folder: &Path, found: &Findings) -> Result<bool, String> {
+    match trust {
+        FolderTrust::LeaveOut => Ok(false),
+        FolderTrust::Load => Ok(true),
+        FolderTrust::Remembered(file) => file.standing(folder, found).map(|known| known == Standing::Trusted),
+        FolderTrust::CopyOf(file, original) => file.covers_copy(original, found),
+    }
+    .map_err(|error| error.to_string())
+}
+
+fn hazards(found: &Findings) -> Hazards {
+    Hazards { settings: found.has_settings(), git: found.has_git_programs() }
+}
+
+impl Admitted {
+    /// A folder that nobody has to look at, because no process of ours is started in it.
+    pub(crate) fn unchecked() -> Self {
+        Self { directory: None, project_settings: true, hazards: Hazards::default() }
+    }
+
+    /// Whether the version has to be known before anything is started here.
+    pub(crate) fn needs_version(&self) -> bool {
+        !self.project_settings && (self.hazards.settings || self.hazards.git)
+    }
+
+    /// Why this version must not be started here, if it must not.
+    pub(crate) fn refusal(&self, version: Version, has_setting_sources: bool) -> Option<String> {
+        if self.project_settings {
+            return None;
+        }
+        let advice = "update the CLI, or look at what the folder would run and trust it (`weir trust`)";
+        if self.hazards.settings && !has_setting_sources {
+            return Some(format!(
+                "version {version} of the CLI would run what the settings of this folder say, and nobody has trusted it; {advice}"
+            ));
+        }
+        if self.hazards.git && version < LEAVES_GIT_PROGRAMS {
+            return Some(format!(
+                "version {version} of the CLI would run programs that the git configuration of this folder names, and nobody \
+                 has trusted it; {advice}"
+            ));
+        }
+        None
+    }
+}

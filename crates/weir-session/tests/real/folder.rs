@@ -1,0 +1,187 @@
+//! What lies in a folder runs nothing before a person has trusted it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use weir_session::{FolderTrust, Session, SessionOptions};
+use weir_testkit::api::ScriptedApi;
+use weir_testkit::real::Place;
+use weir_testkit::scenario::{Cli, Process};
+use weir_trust::{TrustFile, scan};
+
+use crate::host::Host;
+use crate::options::options;
+use crate::recorder::Recorder;
+
+/// What the model is told by the folder's own instructions.
+const MEMORY: &str = "the-mill-turns-left";
+
+/// Fills a folder with everything that runs by itself. Each leaves a file in `ran`.
+fn booby_trap(folder: &Path, ran: &Path) {
+    let touch = |name: &str| format!("touch {}", ran.join(name).display());
+    let hooks = |name: &str| {
+        json!({"hooks": {
+            "SessionStart": [{"hooks": [{"type": "command", "command": touch(&format!("{name}-start"))}]}],
+            "UserPromptSubmit": [{"hooks": [{"type": "command", "command": touch(&format!("{name}-prompt"))}]}],
+        }})
+    };
+    let server = json!({"mcpServers": {"trap": {"command": "sh", "args": ["-c", touch("mcp")]}}});
+    for (file, text) in [
+        (".claude/settings.json", hooks("project").to_string()),
+        (".claude/settings.local.json", hooks("local").to_string()),
+        (".mcp.json", server.to_string()),
+        ("CLAUDE.md", MEMORY.to_owned()),
+    ] {
+        let file = folder.join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+}
+
+fn ran(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+    let mut files: Vec<String> = files.map(|name| name.to_string_lossy().into_owned()).collect();
+    files.sort();
+    files
+}
+
+struct Trap {
+    place: Place,
+    api: ScriptedApi,
+    cli: Cli,
+    ran: std::path::PathBuf,
+}
+
+impl Trap {
+    fn new(cli: Cli) -> Self {
+        let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
+        let ran = place.root().join("ran");
+        std::fs::create_dir(&ran).unwrap();
+        booby_trap(&place.directory(), &ran);
+        Self { place, api, cli, ran }
+    }
+
+    fn options(&self) -> SessionOptions {
+        let process = Process::default();
+        let host = Host::new(&process);
+        options((&self.cli, &self.place, &self.api), &process, "", &host, &Recorder::default())
+    }
+
+    /// Asks something with this trust. Gives what ran, and whether the model knows the folder's instructions.
+    async fn ask(&self, trust: FolderTrust) -> (Vec<String>, bool) {
+        for file in ran(&self.ran) {
+            std::fs::remove_file(self.ran.join(file)).unwrap();
+        }
+        let before = self.api.requests().len();
+        let mut options = self.options();
+        options.folder.trust = trust;
+        let session = Session::new(options);
+        session.ask("hello").await.unwrap();
+        session.stop().await;
+        let requests = self.api.requests();
+        let is_told = requests.iter().skip(before).any(|request| request.body.to_string().contains(MEMORY));
+        (ran(&self.ran), is_told)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_runs_nothing_until_a_person_trusts_it() {
+    for cli in crate::real_clis().into_iter().map(Cli::from) {
+        let trap = Trap::new(cli);
+        let cli = &trap.cli;
+        let folder = trap.place.directory().canonicalize().unwrap();
+        let file = Arc::new(TrustFile::new(trap.place.root().join("trust.json")));
+        let remembered = || FolderTrust::Remembered(Arc::clone(&file));
+
+        assert_eq!(trap.ask(FolderTrust::LeaveOut).await, (vec![], false), "{cli}");
+        assert_eq!(trap.ask(remembered()).await, (vec![], false), "{cli}: nobody has trusted it");
+
+        file.trust(&folder, &scan(&folder, None).unwrap(), "ann", 0).unwrap();
+        let (everything, is_told) = trap.ask(remembered()).await;
+        assert!(is_told && everything.len() >= 4, "{cli}: trusted, and yet only {everything:?} ran");
+
+        std::fs::write(folder.join(".claude/settings.json"), "{\"apiKeyHelper\": \"touch /nowhere\"}")
+            .unwrap();
+        assert_eq!(trap.ask(remembered()).await, (vec![], false), "{cli}: it is another one now");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_makes_git_run_nothing() {
+    for cli in crate::real_clis().into_iter().map(Cli::from) {
+        let trap = Trap::new(cli);
+        let (cli, folder) = (&trap.cli, trap.place.directory());
+        std::fs::remove_dir_all(folder.join(".claude")).unwrap();
+        let script = trap.place.root().join("monitor.sh");
+        std::fs::write(&script, format!("#!/bin/sh\ntouch {}\n", trap.ran.join("git").display())).unwrap();
+        let git = folder.join(".git");
+        for folder in ["objects", "refs/heads"] {
+            std::fs::create_dir_all(git.join(folder)).unwrap();
+        }
+        std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        let config =
+            format!("[core]\n\trepositoryformatversion = 0\n\tfsmonitor = sh {}\n", script.display());
+        std::fs::write(git.join("config"), config).unwrap();
+        let mut options = trap.options();
+        options.folder.trust = FolderTrust::LeaveOut;
+        let session = Session::new(options);
+        // A version that would run it is not started, and says why.
+        let answer = session.ask("hello").await;
+        session.stop().await;
+        assert_eq!(ran(&trap.ran), Vec::<String>::new(), "{cli}");
+        if let Err(error) = answer {
+            assert!(error.to_string().contains("git configuration"), "{cli}: {error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_system_prompt_reaches_the_model_and_no_argument() {
+    for cli in crate::real_clis().into_iter().map(Cli::from) {
+        let trap = Trap::new(cli);
+        let cli = &trap.cli;
+        let long = format!("{}the-last-words-of-the-prompt", "reeds and rushes ".repeat(12_000));
+        for append in [false, true] {
+            let mut options = trap.options();
+            let prompt = if append { &mut options.append_system_prompt } else { &mut options.system_prompt };
+            *prompt = Some(long.clone());
+            let session = Session::new(options);
+            session.start().await.unwrap();
+            let pid = session.facts().await.unwrap().pid.unwrap();
+            let arguments = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+            assert!(!arguments.contains("reeds"), "{cli}");
+            let before = trap.api.requests().len();
+            session.ask("hello").await.unwrap();
+            session.stop().await;
+            let requests = trap.api.requests();
+            let mut new = requests.iter().skip(before);
+            assert!(
+                new.any(|request| request.body.to_string().contains("the-last-words-of-the-prompt")),
+                "{cli}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_leads_out_of_the_roots_starts_nothing() {
+    let cli = Cli::from(crate::real_clis().remove(0));
+    let trap = Trap::new(cli);
+    let root = trap.place.root().canonicalize().unwrap();
+    let (inside, outside) = (root.join("inside"), root.join("outside"));
+    std::fs::create_dir_all(inside.join("project")).unwrap();
+    std::fs::create_dir_all(&outside).unwrap();
+    let mut options = trap.options();
+    options.cwd = Some(inside.join("link"));
+    options.folder.roots = vec![inside.clone()];
+    options.keep_process = false;
+    std::os::unix::fs::symlink(inside.join("project"), inside.join("link")).unwrap();
+    let session = Session::new(options);
+    session.ask("hello").await.unwrap();
+    std::fs::remove_file(inside.join("link")).unwrap();
+    std::os::unix::fs::symlink(&outside, inside.join("link")).unwrap();
+    let error = session.ask("hello").await.unwrap_err();
+    assert!(error.to_string().contains("does not lie below"), "{error}");
+    session.stop().await;
+}
