@@ -1,18 +1,20 @@
 //! From what was typed to the options of a session: what `weir run` and `weir chat` share.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_process::{Environment, LogOptions, ProbeCache, Secrets, Transport, looks_secret};
-use weir_session::{Conversation, Facts, Message, SessionOptions};
+use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets, Transport, looks_secret};
+use weir_session::{Conversation, Facts, FolderTrust, Message, SessionOptions};
 use weir_transcript::FoldOptions;
 
 use crate::exit::UsageError;
+use crate::fence::Fence;
 use crate::folders;
-use crate::opts::{ConversationOpts, SessionOpts, TransportOpt};
+use crate::opts::{ConversationOpts, SandboxOpts, SessionOpts, TransportOpt};
 use crate::transcripts::Transcripts;
+use crate::trust;
 
 /// Variables that hold the user's login. Their values are masked wherever Weir writes text of the CLI.
 const LOGINS: [&str; 4] =
@@ -31,6 +33,9 @@ pub(crate) struct SessionSettings {
     pub(crate) asks: bool,
     /// Whether the CLI acts on what is sent: reads the files and runs the commands that a text names.
     pub(crate) interprets: bool,
+    /// Whether the settings of the folder count.
+    pub(crate) trust: FolderTrust,
+    sandbox: Option<Sandbox>,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
     allowed_tools: Vec<String>,
@@ -54,7 +59,10 @@ impl SessionSettings {
             return Err(UsageError(format!("--cwd {}: there is no such folder", cwd.display())).into());
         }
         let (environment, secrets) = environment(&process.env, &process.secret)?;
+        let sandbox = sandbox(opts.sandbox, opts.cwd.as_deref())?;
         Ok(Self {
+            trust: trust::policy(permissions.trust_folder),
+            sandbox,
             program: opts.claude,
             cwd: opts.cwd,
             conversation: conversation(&opts.conversation)?,
@@ -105,6 +113,8 @@ impl SessionSettings {
         let mut options = SessionOptions::new();
         options.program.clone_from(&self.program);
         options.cwd.clone_from(&self.cwd);
+        options.folder.trust = self.trust.clone();
+        options.sandbox.clone_from(&self.sandbox);
         options.conversation = self.conversation.clone();
         options.model.clone_from(&self.model);
         options.system_prompt.clone_from(&self.system_prompt);
@@ -128,6 +138,20 @@ impl SessionSettings {
         options.fold.output_limit = FoldOptions::default().output_limit;
         options
     }
+}
+
+/// The sandbox that was asked for, around the folder to work in.
+fn sandbox(opts: SandboxOpts, cwd: Option<&Path>) -> anyhow::Result<Option<Sandbox>> {
+    let Some(data) = folders::data() else {
+        return match opts.sandbox {
+            true => {
+                Err(UsageError("--sandbox: there is no home folder to keep its data in".to_owned()).into())
+            }
+            false => Ok(None),
+        };
+    };
+    let folder = cwd.map_or_else(std::env::current_dir, |cwd| Ok(cwd.to_owned()))?.canonicalize()?;
+    Ok(Fence::resolve(opts, &data).map(|fence| fence.around(&folder)))
 }
 
 fn log(folder: PathBuf, mode: &str, required: bool) -> LogOptions {

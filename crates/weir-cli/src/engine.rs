@@ -10,7 +10,9 @@ use weir_host::{Host, HostOptions, SessionSettings};
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets};
 use weir_session::SessionOptions;
 use weir_store::{Durability, SqliteOptions, SqliteStore};
+use weir_trust::TrustFile;
 
+use crate::fence::Fence;
 use crate::folders;
 
 /// What the engine works with. None of it can be said by a request.
@@ -18,6 +20,10 @@ use crate::folders;
 pub(crate) struct Engine {
     pub(crate) data_directory: PathBuf,
     pub(crate) roots: Vec<PathBuf>,
+    /// Which folders are trusted.
+    pub(crate) trust: Option<Arc<TrustFile>>,
+    /// A fence around the CLI.
+    pub(crate) fence: Option<Fence>,
     pub(crate) program: Option<PathBuf>,
     /// Arguments before all others, where the program is Weir itself.
     pub(crate) leading_args: Vec<OsString>,
@@ -43,13 +49,18 @@ impl Engine {
     ) -> anyhow::Result<Host> {
         folders::create_private(&self.data_directory)
             .with_context(|| format!("cannot make {}", self.data_directory.display()))?;
+        if let Some(fence) = &self.fence {
+            // Asked for and not to be had means no server, and not a server without it.
+            fence.around(&self.data_directory).check().await?;
+        }
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.data_directory.join("weir.db"), &sqlite)?;
         let recipe = self.clone();
         let mut options = HostOptions::new(Arc::new(store), move |settings| {
-            first(settings).unwrap_or_else(|| recipe.session(&settings.id.to_string()))
+            first(settings).unwrap_or_else(|| recipe.session(settings))
         });
         options.roots.clone_from(&self.roots);
+        options.trust.clone_from(&self.trust);
         options.pool.most = self.most_processes;
         options.pool.idle = Some(self.idle);
         options.state_directory = Some(self.state());
@@ -62,13 +73,18 @@ impl Engine {
     }
 
     /// What every session has in common.
-    fn session(&self, id: &str) -> SessionOptions {
+    fn session(&self, settings: &SessionSettings) -> SessionOptions {
+        let id = settings.id.to_string();
         let mut options = SessionOptions::new();
+        options.sandbox = self.fence.as_ref().map(|fence| {
+            let root = self.roots.iter().find(|root| settings.cwd.starts_with(root));
+            fence.around(root.unwrap_or(&settings.cwd))
+        });
         options.program.clone_from(&self.program);
         options.leading_args.clone_from(&self.leading_args);
         options.environment = self.environment.clone();
         options.secrets = self.secrets.clone();
-        options.log = self.log_directory.as_ref().map(|folder| LogOptions::new(folder, "serve", id));
+        options.log = self.log_directory.as_ref().map(|folder| LogOptions::new(folder, "serve", &id));
         options.probe_cache.clone_from(&self.probe_cache);
         options.state_directory = Some(self.state());
         options

@@ -11,6 +11,7 @@ mod engine;
 mod events;
 mod exit;
 mod explain;
+mod fence;
 mod folders;
 mod loop_command;
 mod opts;
@@ -23,6 +24,7 @@ mod sessions;
 mod signals;
 mod token;
 mod transcripts;
+mod trust;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
         opts::Command::Demo(opts) => demo::run(*opts),
         opts::Command::Token(opts) => token::run(opts),
+        opts::Command::Trust(opts) => trust::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
         opts::Command::Completions(opts) => completions::run(opts.shell),

@@ -22,6 +22,9 @@ pub enum HostError {
         /// Why not.
         reason: String,
     },
+    /// The folder would run something else than what a person has seen.
+    #[error("the folder has changed since it was looked at; look at what it would run again")]
+    FolderChanged,
     /// The request makes no sense.
     #[error("{0}")]
     Invalid(String),
@@ -117,6 +120,7 @@ impl HostError {
         match self {
             Self::NotFound(_) => "session_not_found",
             Self::Folder { .. } => "folder_not_allowed",
+            Self::FolderChanged => "folder_changed",
             Self::Invalid(_) => "invalid",
             Self::KeyInUse { .. } => "key_in_use",
             Self::Archived => "archived",

@@ -50,7 +50,7 @@ mod work;
 pub use error::HostError;
 pub use files::FileDiff;
 pub use frame::Frame;
-pub use host::Host;
+pub use host::{FolderReport, Host};
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use weir_session::{PoolOptions, SessionOptions};
 use weir_store::Store;
+use weir_trust::TrustFile;
 
 use crate::settings::SessionSettings;
 
@@ -26,6 +27,10 @@ pub struct HostOptions {
     pub recipe: Recipe,
     /// Working directories must lie below one of these. Without any, no session can be created.
     pub roots: Vec<PathBuf>,
+    /// Which folders a person has trusted. Without it, the settings that lie in a folder never count.
+    pub trust: Option<Arc<TrustFile>>,
+    /// The home folder of the person whose CLI it is: settings there are the person's own.
+    pub home: Option<PathBuf>,
     /// A folder for locks and for the list of live processes. With one, processes that an earlier host left are ended
     /// when this one opens, and a second host on the same folder is refused.
     pub state_directory: Option<PathBuf>,
@@ -60,6 +65,8 @@ impl HostOptions {
             pool: PoolOptions::default(),
             recipe: Arc::new(recipe),
             roots: Vec::new(),
+            trust: None,
+            home: std::env::home_dir().and_then(|home| home.canonicalize().ok()),
             state_directory: None,
             ask_timeout: None,
             most_queued: 100,

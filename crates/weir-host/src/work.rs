@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_session::{
-    Conversation, LeaveOpen, PoolError, Pooled, Reservation, SendMode, SessionError, SessionOptions,
+    Conversation, FolderTrust, LeaveOpen, PoolError, Pooled, Reservation, SendMode, SessionError,
+    SessionOptions,
 };
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
@@ -193,6 +194,10 @@ impl Lease {
         let mut options = (host.recipe)(&settings);
         let kept = settings.kept;
         options.cwd = Some(settings.cwd);
+        options.folder.roots.clone_from(&host.roots);
+        if let (FolderTrust::LeaveOut, Some(file)) = (&options.folder.trust, &host.trust) {
+            options.folder.trust = FolderTrust::Remembered(Arc::clone(file));
+        }
         options.model = settings.model.or(options.model);
         options.permission_mode = kept.permission_mode.or(options.permission_mode);
         options.allowed_tools.extend(kept.allowed_tools);

@@ -22,6 +22,7 @@ mod serve;
 mod settings;
 mod state;
 mod telemetry;
+mod tools;
 
 pub use api::app;
 pub use audit::{Audit, AuditEntry};
@@ -41,3 +42,4 @@ pub use serve::{
 pub use settings::{RequestLimits, SLASH_COMMANDS, ServerSettings, base_path};
 pub use state::{App, Parts, Phase};
 pub use telemetry::{LogFormat, Telemetry, TelemetryError, start_telemetry};
+pub use tools::ToolPolicy;

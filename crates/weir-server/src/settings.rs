@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::auth::{Rate, Role};
+use crate::tools::ToolPolicy;
 
 /// Slash commands that drivers may run unless the server is told otherwise: they tell something, or ask the model for
 /// something that needs permissions like any other request. None of them changes settings.
@@ -25,8 +26,12 @@ pub struct ServerSettings {
     pub slash_commands: Vec<String>,
     /// Parameters of OpenAI's clients that are ignored although they cannot be honoured.
     pub openai_ignores: Vec<String>,
+    /// Which tools drivers may allow in advance.
+    pub tools: ToolPolicy,
     /// Whether this is the demonstration on the simulated CLI.
     pub demo: bool,
+    /// Whether the CLI runs in a sandbox.
+    pub sandbox: bool,
     /// How much, how long, how often.
     pub limits: RequestLimits,
     /// Time between heartbeats of a stream.
@@ -85,7 +90,9 @@ impl Default for ServerSettings {
             permission_modes: ["default", "acceptEdits", "plan", "dontAsk"].map(str::to_owned).into(),
             slash_commands: SLASH_COMMANDS.map(str::to_owned).into(),
             openai_ignores: Vec::new(),
+            tools: ToolPolicy::default(),
             demo: false,
+            sandbox: false,
             limits: RequestLimits::default(),
             heartbeat: Duration::from_secs(15),
         }

@@ -50,6 +50,7 @@ pub(super) async fn open(
         options = options.root(root);
     }
     options.state_directory = Some(folder.join("state"));
+    options.trust = folders::data().map(|data| crate::trust::file_in(&data));
     Ok(Host::open(options).await?)
 }
 

@@ -23,6 +23,9 @@ impl Settings {
         let mut session = SessionSettings::resolve(opts.session, "chat", opts.cli_flags)?;
         // Whoever types here can type the same at the CLI's own prompt.
         session.interprets |= std::io::stdin().is_terminal();
+        if !opts.quiet {
+            crate::trust::tell_if_left_out(session.cwd.as_deref(), &session.trust);
+        }
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
         let edits = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
         let history = session.state_directory.as_ref().map(|state| state.join("history"));

@@ -78,6 +78,8 @@ impl Place {
         Ok(Engine {
             data_directory: self.data(),
             roots: vec![self.workspace()],
+            trust: Some(crate::trust::file_in(&self.data())),
+            fence: None,
             program: Some(std::env::current_exe()?),
             leading_args: vec![crate::SIMULATED.into()],
             environment,

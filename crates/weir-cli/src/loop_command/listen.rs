@@ -68,6 +68,8 @@ pub(super) async fn watch(
     let engine = Engine {
         data_directory: data.clone(),
         roots,
+        trust: Some(crate::trust::file_in(&data)),
+        fence: None,
         program: process.program.clone(),
         leading_args: Vec::new(),
         environment: process.environment.clone(),

@@ -1,13 +1,13 @@
 //! How the CLI of a loop is run: what no task and no configuration decides.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use weir_loop::agent::{AgentRequest, SessionAgent, SessionFactory};
 use weir_loop::shell::Folders;
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets};
-use weir_session::SessionOptions;
+use weir_session::{FolderTrust, SessionOptions};
 
 use crate::conversation::environment;
 use crate::folders;
@@ -33,8 +33,18 @@ impl Process {
         let (logs, state) = (places.logs(), places.state());
         let (program, cache) = (opts.claude.clone(), probe_cache.clone());
         let (variables, masked) = (environment.clone(), secrets.clone());
+        let trust = crate::trust::policy(opts.trust_folder);
+        crate::trust::tell_if_left_out(Some(&places.workspace), &trust);
+        let workspace = places.workspace.canonicalize()?;
         let factory = move |request: &AgentRequest| {
             let mut options = SessionOptions::new();
+            options.folder.trust = match &trust {
+                // A worktree is a copy of the repository that a person has looked at.
+                FolderTrust::Remembered(file) if !is_same(&request.cwd, &workspace) => {
+                    FolderTrust::CopyOf(Arc::clone(file), workspace.clone())
+                }
+                trust => trust.clone(),
+            };
             options.program.clone_from(&program);
             options.environment = variables.clone();
             options.secrets = masked.clone();
@@ -55,4 +65,8 @@ impl Process {
     pub(super) fn agent(&self) -> SessionAgent {
         SessionAgent::new(Arc::clone(&self.factory))
     }
+}
+
+fn is_same(folder: &Path, workspace: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|folder| folder == workspace)
 }

@@ -130,6 +130,10 @@ pub(crate) struct LoopPlaceOpts {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Process")]
 pub(crate) struct LoopProcessOpts {
+    /// Let the settings, hooks, MCP servers and instructions of the folder count, whatever they are; see `weir trust`
+    #[arg(long)]
+    pub(crate) trust_folder: bool,
+
     /// The claude CLI; WEIR_CLAUDE names it, too, and else it is looked for
     #[arg(long, value_name = "PATH")]
     pub(crate) claude: Option<PathBuf>,

@@ -11,6 +11,7 @@ mod serve;
 mod session;
 mod sessions;
 mod token;
+mod trust;
 mod values;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -31,6 +32,7 @@ pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, Se
 pub(crate) use session::{ConversationOpts, SessionOpts, TransportOpt};
 pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
 pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
+pub(crate) use trust::{SandboxOpts, TrustOpts};
 
 /// Drives the Claude Code CLI, and reads what it wrote.
 #[derive(Debug, Parser)]
@@ -48,6 +50,7 @@ pub(crate) enum Command {
     Serve(Box<ServeOpts>),
     Demo(Box<DemoOpts>),
     Token(TokenOpts),
+    Trust(TrustOpts),
     Replay(ReplayOpts),
     Bridge(Box<BridgeOpts>),
     Loop(LoopOpts),

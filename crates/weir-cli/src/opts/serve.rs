@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use weir_server::PublicUrl;
 
-use super::values;
+use super::{SandboxOpts, values};
 
 /// Serves conversations over HTTP, with a page to watch, answer and stop agents
 ///
@@ -47,6 +47,15 @@ pub(crate) struct ServeOpts {
     /// one.
     #[arg(long, value_name = "NAME")]
     pub(crate) slash_command: Vec<String>,
+
+    /// A tool or rule, such as `Bash(git status:*)`, that drivers may allow in advance; may be repeated
+    ///
+    /// Reading and searching inside the folder of a session always may; `*` stands for everything.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow_tools: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxOpts,
 
     /// Let sessions run every tool without asking, where somebody chooses that
     #[arg(long)]

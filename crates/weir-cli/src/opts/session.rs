@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values;
+use super::{SandboxOpts, values};
 
 /// How a conversation is had.
 #[derive(Debug, Args)]
@@ -49,6 +49,9 @@ pub(crate) struct SessionOpts {
 
     #[command(flatten)]
     pub(crate) process: ProcessOpts,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxOpts,
 }
 
 /// What may be done.
@@ -70,6 +73,10 @@ pub(crate) struct PermissionOpts {
     /// Never ask: what is not allowed is denied
     #[arg(long)]
     pub(crate) no_input: bool,
+
+    /// Let the settings, hooks, MCP servers and instructions of the folder count, whatever they are; see `weir trust`
+    #[arg(long)]
+    pub(crate) trust_folder: bool,
 
     /// Let the CLI act on what is sent: `@path` reads that file without asking, a leading `/` runs a command
     ///

@@ -41,6 +41,9 @@ impl Settings {
         };
         let session = SessionSettings::resolve(opts.session, "run", opts.cli_flags)?;
         let prompt = prompt(opts.prompt)?;
+        if !opts.quiet {
+            crate::trust::tell_if_left_out(session.cwd.as_deref(), &session.trust);
+        }
         Ok(Self { prompt, form, quiet: opts.quiet, wait: !opts.no_wait, timeout: opts.timeout, session })
     }
 }

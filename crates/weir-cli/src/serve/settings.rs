@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use weir_server::{Certificate, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry};
+use weir_server::{Certificate, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry, ToolPolicy};
 
 use crate::bridge::Prepared;
 use crate::conversation::environment;
 use crate::engine::Engine;
 use crate::exit::UsageError;
+use crate::fence::Fence;
 use crate::folders;
 use crate::opts::{DataOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
+use crate::trust;
 
 /// How to serve.
 pub(crate) struct Settings {
@@ -44,6 +46,9 @@ impl Settings {
             }
             settings.slash_commands.push(name);
         }
+        settings.tools = ToolPolicy::new(opts.allow_tools);
+        let fence = Fence::resolve(opts.sandbox, &data_directory);
+        settings.sandbox = fence.is_some();
         if opts.allow_bypass_permissions {
             settings.permission_modes.push("bypassPermissions".to_owned());
         }
@@ -58,6 +63,8 @@ impl Settings {
             settings,
         };
         let engine = Engine {
+            trust: Some(trust::file_in(&data_directory)),
+            fence,
             data_directory,
             roots,
             program: opts.claude,

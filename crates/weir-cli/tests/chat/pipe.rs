@@ -100,8 +100,12 @@ fn commands_answer_in_plain_text() {
 #[test]
 fn commands_of_the_cli_are_passed_on() {
     let place = Place::new();
-    let done = place.weir_input(&["chat"], &format!("{SAYS_HELLO}\n/compact\n")).expect(0);
+    let lines = format!("{SAYS_HELLO}\n/compact\n");
+    let done = place.weir_input(&["chat", "--interpret"], &lines).expect(0);
     assert!(!done.stderr.contains("there is no command"), "{done:?}");
+    // What is piped in may be somebody else's text.
+    let done = place.weir_input(&["chat"], &lines);
+    assert!(done.stderr.contains("there is no command /compact"), "{done:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod common;
 mod attacks;
 mod conversation;
 mod demo;
+mod doors;
 mod proxy;
 mod restart;
 mod start;

@@ -121,7 +121,10 @@ pub(crate) fn arguments(place: &Place, more: &[String]) -> Vec<String> {
         .into_iter()
         .map(str::to_owned)
         .collect();
-    all.extend([path("data"), "--ready-file".to_owned(), ready, "--root".to_owned(), path("workspace")]);
+    all.extend([path("data"), "--ready-file".to_owned(), ready]);
+    if !more.iter().any(|argument| argument == "--root") {
+        all.extend(["--root".to_owned(), path("workspace")]);
+    }
     all.extend(more.iter().cloned());
     all
 }

@@ -1,10 +1,13 @@
 //! The host: what programs use.
 
+mod folders;
 mod opening;
 mod reading;
 mod sessions;
 mod talking;
 mod watching;
+
+pub use folders::FolderReport;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,6 +25,7 @@ impl From<HostError> for Problem {
             HostError::AlreadyAnswered { by } => plain(StatusCode::CONFLICT).with("answered_by", by),
             HostError::NotCancellable { state } => plain(StatusCode::CONFLICT).with("state", state),
             HostError::KeyInUse { .. }
+            | HostError::FolderChanged
             | HostError::Archived
             | HostError::BudgetExhausted { .. }
             | HostError::NothingToResume => plain(StatusCode::CONFLICT),

@@ -5,6 +5,7 @@ mod asks;
 mod control;
 mod errors;
 mod events;
+mod folders;
 mod health;
 mod history;
 mod messages;

@@ -9,7 +9,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 
-use super::{asks, control, events, health, history, messages, sessions, tokens, types};
+use super::{asks, control, events, folders, health, history, messages, sessions, tokens, types};
 use crate::auth::Role;
 use crate::docs;
 use crate::guard::{authenticate, check_origin, observe, patience, require};
@@ -109,6 +109,8 @@ fn driver() -> Router<App> {
         .route("/v1/sessions/{id}/model", put(control::set_model))
         .route("/v1/sessions/{id}/permission-mode", put(control::set_permission_mode))
         .route("/v1/sessions/{id}/share", post(tokens::share))
+        .route("/v1/folder", get(folders::show))
+        .route("/v1/folder/trust", put(folders::trust).delete(folders::distrust))
 }
 
 fn admin() -> Router<App> {
@@ -151,6 +153,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         asks::permission, asks::question,
         history::transcript, history::log, history::export, history::diff, history::tool_output,
         history::tool_image, history::message_image,
+        folders::show, folders::trust, folders::distrust,
         events::session, events::all,
         tokens::me, tokens::share, tokens::list, tokens::create, tokens::revoke, tokens::audit,
         health::healthz, health::readyz, health::metrics,
@@ -177,6 +180,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         (name = "messages", description = "What is said to the agent"),
         (name = "answers", description = "What people answer the agent"),
         (name = "control", description = "What happens at once"),
+        (name = "folders", description = "Which folders are trusted"),
         (name = "events", description = "Streams of server-sent events"),
         (name = "history", description = "What was said and done"),
         (name = "tokens", description = "Who may do what"),

@@ -34,6 +34,14 @@ pub(crate) async fn create(
         check_mode(&app, mode)?;
     }
     check_name(body.name.as_deref())?;
+    let folder = app.host().allowed_folder(&body.cwd).await?;
+    let allowed_tools = app.settings().tools.check(body.allowed_tools, &folder).map_err(|rule| {
+        let detail = format!(
+            "`{rule}` may not be allowed in advance here: reading and searching inside the session's folder may, and \
+             whoever starts the server can allow more with --allow-tools"
+        );
+        Problem::unprocessable("allowed_tools", detail)
+    })?;
     let origin = if headers.contains_key("sec-fetch-site") { "page" } else { "api" };
     let new = NewSession {
         cwd: body.cwd,
@@ -41,7 +49,7 @@ pub(crate) async fn create(
         name: body.name,
         model: body.model,
         permission_mode: body.permission_mode,
-        allowed_tools: body.allowed_tools,
+        allowed_tools,
         disallowed_tools: body.disallowed_tools,
         system_prompt: body.system_prompt,
         append_system_prompt: body.append_system_prompt,

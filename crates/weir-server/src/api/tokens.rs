@@ -37,6 +37,7 @@ pub(crate) async fn me(State(app): State<App>, Extension(who): Extension<Princip
         slash_commands: settings.commands_for(who.role).to_vec(),
         models: settings.models.clone(),
         demo: settings.demo,
+        sandbox: settings.sandbox,
     })
 }
 

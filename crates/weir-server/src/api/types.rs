@@ -30,7 +30,8 @@ pub(crate) struct CreateSession {
     pub(crate) model: Option<String>,
     /// What is allowed without asking; one of `permission_modes` of `/v1/me`.
     pub(crate) permission_mode: Option<String>,
-    /// Tools, or rules such as `Bash(git:*)`, that need no permission.
+    /// Tools that need no permission: reading and searching inside the folder, as `Read` or `Read(src/**)`, and what
+    /// whoever started the server allows besides.
     #[serde(default)]
     pub(crate) allowed_tools: Vec<String>,
     /// Tools that must not be used.
@@ -102,6 +103,34 @@ pub(crate) struct SendMessage {
     /// What becomes of it while a turn runs.
     #[serde(default)]
     pub(crate) mode: MessageMode,
+}
+
+/// Which folder.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FolderParams {
+    /// A folder below one of the server's roots.
+    pub(crate) cwd: String,
+}
+
+/// A folder that sessions may work in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Folder {
+    #[serde(flatten)]
+    pub(crate) report: weir_host::FolderReport,
+    /// Names what the folder would run. Who trusts it sends this, so that what is trusted is what was seen.
+    pub(crate) seal: String,
+}
+
+/// A folder to trust.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrustFolder {
+    /// The folder.
+    pub(crate) cwd: String,
+    /// The `seal` of the folder as a person has seen it.
+    pub(crate) seal: String,
 }
 
 /// Which messages to list.
@@ -342,6 +371,8 @@ pub(crate) struct Me {
     pub(crate) models: Vec<String>,
     /// Whether this is the demonstration.
     pub(crate) demo: bool,
+    /// Whether the CLI runs behind a fence: it can neither read nor write outside the root of its session.
+    pub(crate) sandbox: bool,
 }
 
 /// A token to make.

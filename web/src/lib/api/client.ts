@@ -3,6 +3,7 @@
 import type {
   Accepted,
   FileDiff,
+  Folder,
   LogLine,
   Me,
   NewMessage,
@@ -134,6 +135,14 @@ export class Client {
 
   setPermissionMode(id: string, mode: string): Promise<unknown> {
     return this.#json("PUT", `${at(id)}/permission-mode`, { mode });
+  }
+
+  folder(cwd: string): Promise<Folder> {
+    return this.#json("GET", `v1/folder?${new URLSearchParams({ cwd })}`);
+  }
+
+  trustFolder(cwd: string, seal: string): Promise<Folder> {
+    return this.#json("PUT", "v1/folder/trust", { cwd, seal });
   }
 
   transcript(id: string, before: number, limit: number): Promise<TranscriptPage> {

@@ -6,6 +6,7 @@ import type { Change, MessageInfo, SessionInfo, View } from "./schema.ts";
 export type {
   Accepted,
   FileDiff,
+  Folder,
   Me,
   MessageInfo as QueuedMessage,
   MessageMode,
@@ -13,6 +14,7 @@ export type {
   Role,
   SessionInfo,
   SessionStatus,
+  SlashCommand,
   TranscriptPage,
   Image as Picture,
   AnswerPermission as PermissionAnswer,

@@ -2,7 +2,7 @@
 // id makes a second try harmless.
 
 import { type Client, OfflineError, RequestError } from "../api/client.ts";
-import type { MessageMode, NewMessage, Picture } from "../api/types.ts";
+import type { MessageMode, NewMessage, Picture, SlashCommand } from "../api/types.ts";
 import { memoryShelf, openShelf, type Shelf } from "./keep.ts";
 
 export interface Outgoing {
@@ -11,6 +11,8 @@ export interface Outgoing {
   text: string;
   images: Picture[];
   mode: MessageMode;
+  /** The slash command that the text is, where the server lets it run. */
+  command?: SlashCommand;
   at: number;
   state: "waiting" | "sending" | "accepted" | "refused";
   why: string | null;
@@ -36,8 +38,15 @@ export class Outbox {
   }
 
   /** Takes a message. It is kept before the first try. */
-  async send(session: string, text: string, images: Picture[], mode: MessageMode): Promise<void> {
+  async send(
+    session: string,
+    text: string,
+    images: Picture[],
+    mode: MessageMode,
+    command?: SlashCommand,
+  ): Promise<void> {
     const item: Outgoing = {
+      ...(command ? { command } : {}),
       clientId: crypto.randomUUID(),
       session,
       text,
@@ -98,7 +107,8 @@ export class Outbox {
 
   async #try(item: Outgoing): Promise<boolean> {
     this.#change(item.clientId, { state: "sending" });
-    const message: NewMessage = { client_id: item.clientId, text: item.text, mode: item.mode };
+    const content = item.command ? { command: item.command } : { text: item.text };
+    const message: NewMessage = { client_id: item.clientId, mode: item.mode, ...content };
     if (item.images.length > 0) message.images = item.images.map(({ media_type, data }) => ({ media_type, data }));
     try {
       const accepted = await this.#client.send(item.session, message);

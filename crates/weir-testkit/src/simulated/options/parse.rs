@@ -89,6 +89,12 @@ fn apply(
         "--model" => options.model = first,
         "--system-prompt" => options.system_prompt = first,
         "--append-system-prompt" => options.append_system_prompt = first,
+        "--system-prompt-file" => {
+            options.system_prompt = first.and_then(|file| std::fs::read_to_string(file).ok())
+        }
+        "--append-system-prompt-file" => {
+            options.append_system_prompt = first.and_then(|file| std::fs::read_to_string(file).ok());
+        }
         "--session-id" => options.session_id = first,
         "--max-turns" => options.max_turns = number(flag, first)?,
         "--max-budget-usd" => options.max_budget_usd = number(flag, first)?,

@@ -1,0 +1,58 @@
+//! `weir trust` as it is typed, and the options of a sandbox.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::DataOpts;
+
+/// Shows what a folder would run by itself, and trusts it
+///
+/// Settings, hooks, MCP servers, commands and instructions that lie in a folder count only after a person has trusted it,
+/// because they run before anyone is asked. When those files change, the folder has to be trusted again.
+#[derive(Debug, Args)]
+pub(crate) struct TrustOpts {
+    /// The folder; the current one where none is given
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Trust it without asking
+    #[arg(long, conflicts_with_all = ["show", "forget", "list"])]
+    pub(crate) yes: bool,
+
+    /// Only show what it would run
+    #[arg(long, conflicts_with_all = ["forget", "list"])]
+    pub(crate) show: bool,
+
+    /// Forget that it was trusted
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) forget: bool,
+
+    /// List the trusted folders
+    #[arg(long, conflicts_with = "folder")]
+    pub(crate) list: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) data: DataOpts,
+}
+
+/// A fence around the CLI.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Sandbox")]
+pub(crate) struct SandboxOpts {
+    /// Run the CLI in a sandbox (bubblewrap): it sees its folder, a home of its own and the system's programs, nothing else
+    #[arg(long)]
+    pub(crate) sandbox: bool,
+
+    /// Let the sandbox read this, such as a tool chain in your home; may be repeated
+    #[arg(long, value_name = "PATH", requires = "sandbox")]
+    pub(crate) sandbox_read: Vec<PathBuf>,
+
+    /// Let the sandbox read and write this; may be repeated
+    #[arg(long, value_name = "DIR", requires = "sandbox")]
+    pub(crate) sandbox_write: Vec<PathBuf>,
+}

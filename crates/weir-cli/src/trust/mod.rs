@@ -1,0 +1,162 @@
+//! `weir trust`: what a folder would run by itself, and whether it may.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use serde_json::json;
+use weir_session::FolderTrust;
+use weir_trust::{FindingKind, Findings, Standing, TrustFile, scan};
+
+use crate::exit::{Exit, UsageError, tell};
+use crate::folders;
+use crate::opts::TrustOpts;
+use crate::screen::{Style, Table, clean};
+use crate::serve::data_directory;
+
+/// The name of the file in a data folder.
+const FILE: &str = "trust.json";
+
+/// The folders that were trusted, as this data folder remembers them.
+pub(crate) fn file_in(data: &Path) -> Arc<TrustFile> {
+    Arc::new(TrustFile::new(data.join(FILE)))
+}
+
+/// Whether the settings of a folder count in commands of the terminal.
+pub(crate) fn policy(is_trusted: bool) -> FolderTrust {
+    match folders::data() {
+        _ if is_trusted => FolderTrust::Load,
+        Some(data) => FolderTrust::Remembered(file_in(&data)),
+        None => FolderTrust::LeaveOut,
+    }
+}
+
+/// Says that the settings of a folder are left out, where it has any.
+pub(crate) fn tell_if_left_out(cwd: Option<&Path>, trust: &FolderTrust) {
+    let FolderTrust::Remembered(file) = trust else { return };
+    let folder = cwd.map_or_else(std::env::current_dir, |cwd| Ok(cwd.to_owned()));
+    let Ok(folder) = folder.and_then(|folder| folder.canonicalize()) else { return };
+    let Ok(found) = scan(&folder, home().as_deref()) else { return };
+    let why = match file.standing(&folder, &found) {
+        Ok(Standing::Trusted) => return,
+        Ok(Standing::New) => "nobody has trusted this folder",
+        Ok(Standing::Changed) => "they have changed since this folder was trusted",
+        Err(_) => "it cannot be read which folders are trusted",
+    };
+    if let Some(summary) = summary(&found) {
+        tell(&format!("weir: {summary} of this folder are left out, because {why}; `weir trust` shows them"));
+    }
+}
+
+/// How many of what there are; none where there is nothing.
+fn summary(found: &Findings) -> Option<String> {
+    let mut counts: Vec<(FindingKind, usize)> = Vec::new();
+    for item in &found.items {
+        match counts.last_mut() {
+            Some((kind, count)) if *kind == item.kind => *count += 1,
+            _ => counts.push((item.kind, 1)),
+        }
+    }
+    let words: Vec<String> =
+        counts.iter().map(|(kind, count)| format!("{} ({count})", kind.as_str())).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::home_dir().and_then(|home| home.canonicalize().ok())
+}
+
+pub(crate) fn run(opts: TrustOpts) -> anyhow::Result<Exit> {
+    let file = file_in(&data_directory(opts.data)?);
+    if opts.list {
+        return list(&file, opts.json);
+    }
+    let folder = opts.folder.map_or_else(std::env::current_dir, Ok)?;
+    let folder = folder
+        .canonicalize()
+        .map_err(|error| UsageError(format!("{} cannot be used: {error}", folder.display())))?;
+    if opts.forget {
+        let was_trusted = file.forget(&folder)?;
+        let word = if was_trusted { "is no longer trusted" } else { "was not trusted" };
+        tell(&format!("weir: {} {word}", folder.display()));
+        return Ok(Exit::Success);
+    }
+    let found = scan(&folder, home().as_deref())?;
+    let standing = file.standing(&folder, &found)?;
+    if opts.json {
+        let report = json!({"folder": folder, "standing": standing, "findings": found});
+        writeln!(std::io::stdout(), "{report}")?;
+    } else {
+        show(&folder, &found, standing)?;
+    }
+    if standing == Standing::Trusted || opts.show {
+        return Ok(Exit::Success);
+    }
+    if !opts.yes && !asked(&folder)? {
+        tell("weir: nothing was changed; `weir trust --yes` trusts the folder without asking");
+        return Ok(Exit::ErrorResult);
+    }
+    file.trust(&folder, &found, "terminal", weir_store::now())?;
+    tell(&format!("weir: {} is trusted; when these files change, you are asked again", folder.display()));
+    Ok(Exit::Success)
+}
+
+fn show(folder: &Path, found: &Findings, standing: Standing) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let standing = match standing {
+        Standing::Trusted => "trusted",
+        Standing::Changed => "trusted once, but its files have changed since",
+        Standing::New => "not trusted",
+    };
+    writeln!(out, "{} is {standing}.", clean(&folder.display().to_string()))?;
+    if found.items.is_empty() {
+        writeln!(out, "It has no settings, hooks, MCP servers or instructions of its own.")?;
+        return Ok(());
+    }
+    writeln!(out, "The CLI would run or use this without asking:\n")?;
+    let mut table = Table::new(&["KIND", "WHAT", "FILE"]);
+    for item in &found.items {
+        table.row([
+            item.kind.as_str().to_owned(),
+            clean(&item.what).to_string(),
+            clean(&item.file).to_string(),
+        ]);
+    }
+    for line in table.lines(Style::for_stdout(), None) {
+        writeln!(out, "{line}")?;
+    }
+    if found.more > 0 {
+        writeln!(out, "… and {} more.", found.more)?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn asked(folder: &Path) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    let mut err = std::io::stderr().lock();
+    write!(err, "Trust {} and let this run? [y/N] ", clean(&folder.display().to_string()))?;
+    err.flush()?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).context("the answer cannot be read")?;
+    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+fn list(file: &TrustFile, as_json: bool) -> anyhow::Result<Exit> {
+    let mut out = std::io::stdout().lock();
+    let folders = file.list()?;
+    if folders.is_empty() && !as_json {
+        tell("weir: no folder is trusted");
+    }
+    for (folder, trusted) in folders {
+        if as_json {
+            writeln!(out, "{}", json!({"folder": folder, "by": trusted.by, "at": trusted.at}))?;
+        } else {
+            writeln!(out, "{}", clean(&folder.display().to_string()))?;
+        }
+    }
+    Ok(Exit::Success)
+}

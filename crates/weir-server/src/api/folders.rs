@@ -1,0 +1,62 @@
+//! What folders would run by themselves, and trusting them.
+
+use axum::Extension;
+use axum::extract::State;
+use weir_host::{Actor, FolderReport};
+
+use super::answer::{self, Answer};
+use super::types::{Folder, FolderParams, TrustFolder};
+use crate::auth::Principal;
+use crate::extract::{Json, Query};
+use crate::problem::Problem;
+use crate::state::App;
+
+/// Shows what a folder would run by itself, and whether a person has trusted it.
+#[utoipa::path(get, path = "/v1/folder", tag = "folders", params(FolderParams),
+    responses((status = 200, description = "The folder.", body = Folder)))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Query(params): Query<FolderParams>,
+) -> Answer<Folder> {
+    for_all_sessions(&who)?;
+    answer::ok(described(app.host().folder(&params.cwd).await?))
+}
+
+/// Trusts a folder as it was seen: its settings, hooks and MCP servers count from the next start of a process on.
+#[utoipa::path(put, path = "/v1/folder/trust", tag = "folders", request_body = TrustFolder, responses(
+    (status = 200, description = "It is trusted.", body = Folder),
+    (status = 409, description = "It would run something else by now.", body = crate::problem::Details, content_type = "application/problem+json"),
+))]
+pub(crate) async fn trust(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Json(body): Json<TrustFolder>,
+) -> Answer<Folder> {
+    for_all_sessions(&who)?;
+    answer::ok(described(app.host().trust_folder(&body.cwd, &body.seal, &Actor::new(&who.name)).await?))
+}
+
+/// Forgets that a folder was trusted.
+#[utoipa::path(delete, path = "/v1/folder/trust", tag = "folders", params(FolderParams),
+    responses((status = 200, description = "It is not trusted.", body = Folder)))]
+pub(crate) async fn distrust(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Query(params): Query<FolderParams>,
+) -> Answer<Folder> {
+    for_all_sessions(&who)?;
+    answer::ok(described(app.host().distrust_folder(&params.cwd).await?))
+}
+
+fn described(report: FolderReport) -> Folder {
+    Folder { seal: report.seal(), report }
+}
+
+/// A folder is not a part of one session.
+fn for_all_sessions(who: &Principal) -> Result<(), Problem> {
+    match who.session {
+        None => Ok(()),
+        Some(_) => Err(Problem::forbidden("one_session", "this token is good for one session only")),
+    }
+}

@@ -1,0 +1,135 @@
+//! Which tools drivers may allow in advance.
+//!
+//! A tool that is allowed in advance runs without a person. `Bash` or `Read(//**)` would then lead out of the folder that
+//! a session works in, so what drivers may allow is for whoever starts the server to say. Without a word from them it is
+//! reading and searching inside the session's folder, and tools that touch nothing.
+
+use std::path::{Component, Path};
+
+/// Tools that read and search. The CLI has one kind of rule for all of them.
+const READING: [&str; 5] = ["Read", "Glob", "Grep", "LS", "NotebookRead"];
+/// Tools that touch nothing outside the conversation.
+const HARMLESS: [&str; 2] = ["TodoWrite", "Task"];
+
+/// Which tools drivers may allow in advance.
+#[derive(Debug, Clone, Default)]
+pub struct ToolPolicy {
+    rules: Vec<String>,
+}
+
+impl ToolPolicy {
+    /// What is always allowed, and these: rules such as `Bash(git:*)`, the names of tools for all rules of a tool, or `*`
+    /// for everything.
+    pub fn new(rules: impl IntoIterator<Item = String>) -> Self {
+        Self { rules: rules.into_iter().collect() }
+    }
+
+    /// The rules as the CLI gets them, for a session in this folder.
+    ///
+    /// # Errors
+    /// The first rule that drivers may not use.
+    pub(crate) fn check(&self, wanted: Vec<String>, cwd: &Path) -> Result<Vec<String>, String> {
+        let mut rules = Vec::new();
+        for rule in wanted {
+            let rule = self.translate(&rule, cwd).ok_or(rule)?;
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+        Ok(rules)
+    }
+
+    fn translate(&self, rule: &str, cwd: &Path) -> Option<String> {
+        let (tool, pattern) = split(rule)?;
+        let is_granted = |granted: &String| granted == "*" || granted == rule || granted == tool;
+        if self.rules.iter().any(is_granted) || HARMLESS.contains(&rule) {
+            return Some(rule.to_owned());
+        }
+        if !READING.contains(&tool) {
+            return None;
+        }
+        match pattern {
+            None => Some(format!("Read(/{}/**)", cwd.display())),
+            Some(pattern) => is_inside(pattern).then(|| format!("Read({pattern})")),
+        }
+    }
+}
+
+/// A rule in its parts: the tool, and what stands in parentheses.
+fn split(rule: &str) -> Option<(&str, Option<&str>)> {
+    // With a comma it would be two rules by the time that the CLI reads it.
+    if rule.contains(',') {
+        return None;
+    }
+    match rule.split_once('(') {
+        None => Some((rule, None)),
+        Some((tool, rest)) => {
+            Some((tool, Some(rest.strip_suffix(')').filter(|pattern| !pattern.contains(['(', ')']))?)))
+        }
+    }
+}
+
+/// Whether a pattern stays in the folder: it is relative and does not climb.
+fn is_inside(pattern: &str) -> bool {
+    !pattern.is_empty()
+        && !pattern.starts_with(['~', '/', '!', '$'])
+        && !pattern.contains(['\\', '{', '}'])
+        && Path::new(pattern)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(policy: &ToolPolicy, rules: &[&str]) -> Result<Vec<String>, String> {
+        policy.check(rules.iter().map(|rule| (*rule).to_owned()).collect(), Path::new("/root/project"))
+    }
+
+    #[test]
+    fn reading_is_reading_inside_the_folder() {
+        let policy = ToolPolicy::default();
+        assert_eq!(check(&policy, &["Read", "Grep", "Glob"]).unwrap(), ["Read(//root/project/**)"]);
+        assert_eq!(check(&policy, &["Read(src/**)", "TodoWrite"]).unwrap(), ["Read(src/**)", "TodoWrite"]);
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_folder() {
+        let policy = ToolPolicy::default();
+        for rule in [
+            "Bash",
+            "Bash(ls:*)",
+            "Read(//**)",
+            "Read(~/**)",
+            "Read(../x)",
+            "Read(a/../../x)",
+            "Read(/etc/**)",
+            "Write",
+            "Edit",
+            "WebFetch",
+            "mcp__x",
+            "Read(a),Bash",
+            "Read(a",
+            "*",
+            "",
+            "Read(x) Bash(y)",
+            "read",
+            " Read",
+            "Read(${HOME}/x)",
+            "Read({a,../b})",
+            "Task(x)",
+        ] {
+            assert_eq!(check(&policy, &[rule]), Err(rule.to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_owner_may_allow_more() {
+        let policy = ToolPolicy::new(["Bash(git status:*)".to_owned(), "WebFetch".to_owned()]);
+        let allowed = ["Bash(git status:*)", "WebFetch", "WebFetch(domain:example.org)"];
+        assert_eq!(check(&policy, &allowed).unwrap(), allowed);
+        assert!(check(&policy, &["Bash"]).is_err() && check(&policy, &["Bash(git:*)"]).is_err());
+        assert_eq!(check(&ToolPolicy::new(["*".to_owned()]), &["Bash"]).unwrap(), ["Bash"]);
+    }
+}
