@@ -59,17 +59,28 @@ pub struct Lock {
     path: PathBuf,
 }
 
+/// How many times to look again for a lock whose owner is dead, five milliseconds apart.
+const AFTER_DEATH: u32 = 400;
+
 impl Lock {
-    /// Takes the lock, or says who has it. Never waits. The folder is made if it is not there.
+    /// Takes the lock, or says who has it. Does not wait for an owner who lives. The folder is made if it is not there.
     pub fn acquire(path: &Path, purpose: &str) -> Result<Self, LockError> {
         let system = |source| LockError::System { path: path.to_owned(), source };
         if let Some(folder) = path.parent() {
             create_directory(folder).map_err(system)?;
         }
+        let mut patience = AFTER_DEATH;
         loop {
             let mut file = open(path).map_err(system)?;
             match file.try_lock() {
                 Ok(()) => {}
+                // A process that was killed while it started a child: the child has a copy of all that was open until its
+                // program begins, which is a matter of milliseconds. Nothing announces that moment.
+                Err(TryLockError::WouldBlock) if patience > 0 && is_dead(&mut file) => {
+                    patience -= 1;
+                    std::thread::park_timeout(std::time::Duration::from_millis(5));
+                    continue;
+                }
                 Err(TryLockError::WouldBlock) => {
                     return Err(LockError::Held { path: path.to_owned(), owner: read_owner(&mut file) });
                 }
@@ -142,6 +153,11 @@ fn write_owner(file: &mut File, purpose: &str) -> io::Result<()> {
     file.write_all(&text)
 }
 
+/// Whether the process that took the lock is gone.
+fn is_dead(file: &mut File) -> bool {
+    read_owner(file).is_some_and(|owner| !owner.process.is_alive())
+}
+
 fn read_owner(file: &mut File) -> Option<LockOwner> {
     let mut text = Vec::new();
     file.rewind().ok()?;
@@ -177,6 +193,22 @@ mod tests {
         let lock = Lock::acquire(&path, "mine").unwrap();
         assert_eq!(Lock::owner(&path).unwrap().purpose, "mine");
         drop(lock);
+    }
+
+    #[test]
+    fn what_a_dead_owner_has_not_let_go_of_yet_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session");
+        let held = Lock::acquire(&path, "killed").unwrap();
+        // As if the owner were dead and a child of it had not begun its program yet.
+        let nobody = r#"{"process":{"pid":4194305,"start":1},"purpose":"killed","since":1}"#;
+        std::fs::write(&path, nobody).unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| Lock::acquire(&path, "next").map(drop));
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+            held.file.unlock().unwrap();
+            waiting.join().unwrap().unwrap();
+        });
     }
 
     #[test]

@@ -45,7 +45,8 @@ impl Real {
         let id = sent["message_id"].as_str().unwrap().to_owned();
         let state = eventually("an answer", || {
             let list = self.served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
-            let message = list["messages"].as_array().unwrap().iter().find(|known| known["message_id"] == id.as_str());
+            let message =
+                list["messages"].as_array().unwrap().iter().find(|known| known["message_id"] == id.as_str());
             let state = message?["state"].as_str()?.to_owned();
             (!["queued", "sent"].contains(&state.as_str())).then_some(state)
         });
@@ -61,7 +62,8 @@ impl Real {
 fn text_from_outside_reads_no_file() {
     let Some(real) = Real::start(&[]) else { return };
     let place = &real.served.place;
-    for file in [place.path("secret.txt"), real.home.join("secret.txt"), place.workspace().join("secret.txt")] {
+    for file in [place.path("secret.txt"), real.home.join("secret.txt"), place.workspace().join("secret.txt")]
+    {
         std::fs::write(file, SECRET).unwrap();
     }
     // The file with the token of an administrator is one that would be worth reading.
@@ -75,7 +77,8 @@ fn text_from_outside_reads_no_file() {
     let session = real.served.session();
     for attack in &attacks {
         real.ask(&session, attack);
-        let plan = real.served.session_with(&json!({"permission_mode": "plan", "disallowed_tools": ["Read"]}));
+        let plan =
+            real.served.session_with(&json!({"permission_mode": "plan", "disallowed_tools": ["Read"]}));
         real.ask(&plan, attack);
         // Also in what a client of OpenAI says was said before.
         let body = json!({"model": "default", "messages": [
@@ -146,7 +149,14 @@ fn commands_are_those_of_the_server_by_role() {
     // A text that looks like a command is answered like any other text.
     let script = script(r#"{"text":"just words"}"#);
     served.send(&session, &format!("/clear {script}"));
-    eventually("an answer", || served.client.get(&format!("/v1/sessions/{session}/transcript")).text().contains("just words").then_some(()));
+    eventually("an answer", || {
+        served
+            .client
+            .get(&format!("/v1/sessions/{session}/transcript"))
+            .text()
+            .contains("just words")
+            .then_some(())
+    });
     served.client.post(&path, &command("compact")).expect(202);
     eventually("a summary", || {
         let transcript = served.client.get(&format!("/v1/sessions/{session}/transcript")).expect(200);
@@ -174,7 +184,9 @@ fn rules_that_lead_out_of_the_folder_are_the_owners_to_allow() {
     let create = |client: &Client, rule: &str| {
         client.post("/v1/sessions", &json!({"cwd": served.place.workspace(), "allowed_tools": [rule]}))
     };
-    for rule in ["Bash", "Bash(ls:*)", "Read(//**)", "Read(../**)", "Write", "WebFetch", "mcp__x", "Read(a),Bash"] {
+    for rule in
+        ["Bash", "Bash(ls:*)", "Read(//**)", "Read(../**)", "Write", "WebFetch", "mcp__x", "Read(a),Bash"]
+    {
         assert_eq!(code(&create(&served.client, rule).expect(422)), "allowed_tools", "{rule}");
     }
     for rule in ["Read", "Grep", "Read(src/**)", "TodoWrite"] {
@@ -208,7 +220,8 @@ fn a_folder_is_looked_at_before_each_start() {
     let (inside, outside) = (served.place.workspace().join("project"), served.place.path("home"));
     std::fs::create_dir(&inside).unwrap();
     let body = json!({"cwd": inside});
-    let session = served.client.post("/v1/sessions", &body).expect(201).json()["id"].as_str().unwrap().to_owned();
+    let session =
+        served.client.post("/v1/sessions", &body).expect(201).json()["id"].as_str().unwrap().to_owned();
     // The folder becomes a link that leads out of the root.
     std::fs::remove_dir(&inside).unwrap();
     symlink(&outside, &inside).unwrap();
@@ -252,17 +265,25 @@ fn a_folder_is_trusted_by_a_person_after_it_was_shown() {
     assert!(items.contains("touch ") && items.contains("ANTHROPIC_BASE_URL"), "{items}");
     // Who trusts it has seen what it would run.
     let trust = |seal: &Value| json!({"cwd": cwd, "seal": seal});
-    assert_eq!(code(&served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&json!("old")))).expect(409)), "folder_changed");
+    assert_eq!(
+        code(&served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&json!("old")))).expect(409)),
+        "folder_changed"
+    );
     for role in ["viewer", "approver"] {
         let (_, token) = served.token(role, role);
         let other = Client::new(&format!("http://{}", served.client.address), &token);
         other.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(403);
         other.get(&query).expect(403);
     }
-    std::fs::write(workspace.join(".claude/settings.json"), json!({"hooks": hook["hooks"]}).to_string()).unwrap();
-    assert_eq!(code(&served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(409)), "folder_changed");
+    std::fs::write(workspace.join(".claude/settings.json"), json!({"hooks": hook["hooks"]}).to_string())
+        .unwrap();
+    assert_eq!(
+        code(&served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(409)),
+        "folder_changed"
+    );
     let folder = served.client.get(&query).expect(200).json();
-    let trusted = served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(200).json();
+    let trusted =
+        served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(200).json();
     assert_eq!(trusted["standing"], "trusted");
     real.ask(&session, "hello again");
     assert!(ran.exists(), "trusted, and yet its hook did not run");
@@ -270,7 +291,8 @@ fn a_folder_is_trusted_by_a_person_after_it_was_shown() {
     // A change asks again, and so does a change of mind.
     std::fs::write(workspace.join(".mcp.json"), r#"{"mcpServers":{}}"#).unwrap();
     assert_eq!(served.client.get(&query).expect(200).json()["standing"], "changed");
-    let forgotten = served.client.ask("DELETE", &query.replace("folder?", "folder/trust?"), &[], None).expect(200).json();
+    let forgotten =
+        served.client.ask("DELETE", &query.replace("folder?", "folder/trust?"), &[], None).expect(200).json();
     assert_eq!(forgotten["standing"], "new");
     served.client.get("/v1/folder?cwd=%2Fetc").expect(422);
 }
@@ -291,7 +313,10 @@ fn a_sandbox_is_a_fence_and_not_a_check() {
         json!({"text": "done"}).to_string(),
     ];
     real.ask(&session, &script(&steps.join(",")));
-    assert!(!real.model_knows(SECRET) && !real.model_knows(&served.client.token), "something outside was read");
+    assert!(
+        !real.model_knows(SECRET) && !real.model_knows(&served.client.token),
+        "something outside was read"
+    );
     assert!(!written.exists(), "something was written outside");
     assert_eq!(std::fs::read_to_string(served.place.workspace().join("inside.txt")).unwrap(), "fenced\n");
 }

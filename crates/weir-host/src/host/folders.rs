@@ -59,7 +59,7 @@ impl Host {
                 Ok(FolderReport { standing: Standing::Trusted, ..found })
             })
             .await?;
-        self.renew_sessions_in(&report.cwd);
+        self.renew_sessions_in(&report.cwd).await;
         Ok(report)
     }
 
@@ -76,19 +76,27 @@ impl Host {
                 report(&core.options.home, &core.options.trust, &folder)
             })
             .await?;
-        self.renew_sessions_in(&report.cwd);
+        self.renew_sessions_in(&report.cwd).await;
         Ok(report)
     }
 
-    /// Lets go of processes in a folder that have nothing to do, so that the next ones see it as it is now.
-    fn renew_sessions_in(&self, cwd: &str) {
+    /// Ends processes in a folder that have nothing to do, so that the next ones see it as it is now. One at work ends in
+    /// its own time.
+    async fn renew_sessions_in(&self, cwd: &str) {
         for room in self.core.all_present() {
-            let mut state = room.lock();
-            if state.row.cwd.as_deref() == Some(cwd) {
+            let session = {
+                let mut state = room.lock();
+                if state.row.cwd.as_deref() != Some(cwd) {
+                    continue;
+                }
                 state.is_stale = true;
-                drop(state);
-                room.kick();
+                state.session.clone()
+            };
+            if let Some(session) = session {
+                // One that is over has no process.
+                let _ = session.session().close_if_idle().await;
             }
+            room.kick();
         }
     }
 }

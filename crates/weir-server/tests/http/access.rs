@@ -6,7 +6,7 @@ use weir_server::{NewToken, Rate, Role, openapi};
 use crate::support::Place;
 
 /// All operations, with the least role that they take; none for those that are open.
-const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
+const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
     ("GET", "/metrics", Some(Role::Admin)),
@@ -41,6 +41,9 @@ const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
     ("GET", "/v1/sessions/{id}/messages/{message_id}/images/{number}", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/events", Some(Role::Viewer)),
     ("POST", "/v1/sessions/{id}/share", Some(Role::Driver)),
+    ("GET", "/v1/folder", Some(Role::Driver)),
+    ("PUT", "/v1/folder/trust", Some(Role::Driver)),
+    ("DELETE", "/v1/folder/trust", Some(Role::Driver)),
     ("GET", "/v1/models", Some(Role::Driver)),
     ("POST", "/v1/chat/completions", Some(Role::Driver)),
     ("POST", "/v1/responses", Some(Role::Driver)),
@@ -78,7 +81,7 @@ fn the_table_has_every_operation() {
 #[tokio::test]
 async fn nothing_is_done_without_a_token() {
     let place = Place::with(|settings| settings.limits.attempts = Rate { per_minute: 1, burst: 100 }).await;
-    for (method, path, role) in OPERATIONS {
+    for &(method, path, role) in OPERATIONS {
         if role.is_none() {
             continue;
         }
@@ -100,7 +103,7 @@ async fn nothing_is_done_without_a_token() {
 #[tokio::test]
 async fn roles_are_not_exceeded() {
     let place = Place::new().await;
-    for (method, path, needed) in OPERATIONS {
+    for &(method, path, needed) in OPERATIONS {
         let Some(needed) = needed else { continue };
         let path = filled(path);
         for role in Role::ALL {

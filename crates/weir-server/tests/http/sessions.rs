@@ -9,7 +9,7 @@ use crate::support::Place;
 async fn created_listed_changed_deleted() {
     let place = Place::new().await;
     let body = json!({"cwd": place.root(), "key": "k", "name": "First", "model": "opus", "permission_mode": "plan",
-        "allowed_tools": ["Read", "Bash(git:*)"], "max_cost_usd": 1.5, "max_turns": 3});
+        "allowed_tools": ["Read", "Read(src/**)"], "max_cost_usd": 1.5, "max_turns": 3});
     let created = place.ask(Role::Driver, "POST", "/v1/sessions", Some(&body)).await;
     assert_eq!(created.status, 201, "{}", created.text());
     let info = created.json();
