@@ -47,7 +47,7 @@ web-test: web need-cargo ## drive the page in a real Chromium, on the simulated 
 	cd web && npm run --silent e2e
 
 test: need-cargo need-npm ## run all tests, also against the pinned real CLIs and in a real browser
-	scripts/setup-debian.sh chromium curl nginx python
+	scripts/setup-debian.sh bwrap chromium curl nginx python
 	scripts/setup-real-cli.sh
 	scripts/setup-openai-clients.sh
 	scripts/setup-synapse.sh

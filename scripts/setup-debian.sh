@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build of the page and the tests need from Debian's packages, if it is not there.
 #
-#   scripts/setup-debian.sh chromium curl nginx npm python …
+#   scripts/setup-debian.sh bwrap chromium curl nginx npm python …
 #
 # Does nothing for what is present. Elsewhere than on Debian it says what is missing.
 set -euo pipefail
@@ -19,6 +19,7 @@ present() {
 # Prints the packages of a need.
 packages() {
     case "$1" in
+        bwrap) echo bubblewrap ;;
         npm) echo nodejs npm ;;
         python) echo python3 python3-pip python3-venv ;;
         *) echo "$1" ;;
