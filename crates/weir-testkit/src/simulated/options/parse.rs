@@ -90,7 +90,7 @@ fn apply(
         "--system-prompt" => options.system_prompt = first,
         "--append-system-prompt" => options.append_system_prompt = first,
         "--system-prompt-file" => {
-            options.system_prompt = first.and_then(|file| std::fs::read_to_string(file).ok())
+            options.system_prompt = first.and_then(|file| std::fs::read_to_string(file).ok());
         }
         "--append-system-prompt-file" => {
             options.append_system_prompt = first.and_then(|file| std::fs::read_to_string(file).ok());
