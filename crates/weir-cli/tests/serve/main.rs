@@ -8,6 +8,7 @@ mod common;
 
 mod attacks;
 mod conversation;
+mod decisions;
 mod demo;
 mod proxy;
 mod restart;

@@ -6,7 +6,7 @@ use weir_server::{NewToken, Rate, Role, openapi};
 use crate::support::Place;
 
 /// All operations, with the least role that they take; none for those that are open.
-const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
+const OPERATIONS: [(&str, &str, Option<Role>); 38] = [
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
     ("GET", "/metrics", Some(Role::Admin)),
@@ -29,6 +29,7 @@ const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
     ("POST", "/v1/sessions/{id}/stop", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/resume", Some(Role::Driver)),
     ("POST", "/v1/sessions/{id}/permissions/{request_id}", Some(Role::Approver)),
+    ("GET", "/v1/sessions/{id}/permissions/{request_id}/preview", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/questions/{request_id}", Some(Role::Approver)),
     ("PUT", "/v1/sessions/{id}/model", Some(Role::Driver)),
     ("PUT", "/v1/sessions/{id}/permission-mode", Some(Role::Driver)),
