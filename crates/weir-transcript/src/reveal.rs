@@ -148,6 +148,20 @@ mod tests {
     }
 
     #[test]
+    fn the_page_shows_the_same() {
+        let cases = include_str!("../../../web/tests/reveal.json");
+        let cases: Vec<(String, String, Option<String>)> = serde_json::from_str(cases).unwrap();
+        for (text, shown, command) in cases {
+            assert_eq!(reveal(&text), shown);
+            if let Some(command) = command {
+                assert_eq!(reveal_command(&text), command);
+            }
+        }
+        let hidden = ('\0'..'\u{d7ff}').filter(|letter| is_hidden(*letter)).count();
+        assert_eq!(hidden, 132, "as many as in reveal.ts");
+    }
+
+    #[test]
     fn ordinary_text_stays_as_it_is() {
         let text = "plain\n\ttext ✓ 日本 שלום é ❤️ 👩‍🚀 🏳️‍🌈 → ✔️";
         assert_eq!(reveal(text), text);
