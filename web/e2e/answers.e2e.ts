@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { conversation, linkTo, said, screenshot, send, violations } from "./browser.ts";
+import { conversation, linkTo, ready, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -26,6 +26,8 @@ describe("a permission", () => {
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "permission");
     await conversation(page).focus();
+    await page.keyboard.press("r");
+    await ready(page, "Permission for Bash");
     await page.keyboard.press("a");
     await said(page, "It is there.").waitFor();
     expect(readFileSync(join(server.root, "a.txt"), "utf8")).toBe("original\n");
@@ -38,7 +40,7 @@ describe("a permission", () => {
     const page = await open().visit(server, linkTo(server, id));
     await send(page, script(write("b.txt"), { text: "Then not." }));
     const card = page.getByRole("group", { name: "Permission for Bash" });
-    await card.getByRole("button", { name: "Deny" }).click();
+    await card.getByRole("button", { name: "Deny…" }).click();
     await card.getByLabel(/What should it do instead/).fill("Use another file.");
     await card.getByRole("button", { name: "Deny" }).click();
     await said(page, "Then not.").waitFor();
@@ -59,7 +61,7 @@ describe("a permission", () => {
     await send(page, script(write("c.txt"), { text: "Edited." }));
     const card = page.getByRole("group", { name: "Permission for Bash" });
     await card.getByRole("button", { name: "Edit" }).click();
-    await card.getByLabel("Command").fill("echo edited > c.txt");
+    await card.getByLabel("Command").last().fill("echo edited > c.txt");
     await card.getByRole("button", { name: "Allow as edited" }).click();
     await said(page, "Edited.").waitFor();
     expect(readFileSync(join(server.root, "c.txt"), "utf8")).toBe("edited\n");
@@ -73,7 +75,8 @@ describe("a permission", () => {
       page,
       script({ tool: "Write", input: { file_path: join(server.root, "d.txt"), content: "1" } }, { text: "Once." }),
     );
-    await page.getByRole("button", { name: /this session/ }).click();
+    await page.getByRole("button", { name: "Always allow…" }).click();
+    await page.getByRole("menuitem", { name: /Accept all edits/ }).click();
     await said(page, "Once.").waitFor();
     await send(
       page,
@@ -106,7 +109,7 @@ describe("a permission", () => {
     const both = [berta, anna].map((page) =>
       page.getByRole("group", { name: "Permission for Bash" }).getByRole("button", { name: "Allow once" }),
     );
-    for (const button of both) await button.waitFor();
+    for (const page of [berta, anna]) await ready(page, "Permission for Bash");
     await Promise.all([
       ...both.map((button) => button.click({ force: true, timeout: 5000 }).catch(() => undefined)),
       // What is told goes away after a while, so look from the start.
@@ -175,9 +178,11 @@ describe("a question", () => {
     const answer = card.getByRole("button", { name: "Answer" });
     expect(await answer.isDisabled()).toBe(true);
     await conversation(page).focus();
+    await page.keyboard.press("r");
+    await ready(page, "Question");
     await page.keyboard.press("2");
     await card.getByLabel("Pear").check();
-    await card.getByLabel("Other", { exact: true }).nth(1).check();
+    await card.getByRole("checkbox", { name: "Other" }).check();
     await card.getByLabel(/Other answer/).fill("Quince");
     await answer.click();
     await said(page, "Thank you.").waitFor();

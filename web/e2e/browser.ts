@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Role } from "../src/lib/api/types.ts";
 import type { WeirServer } from "./server.ts";
 
 const artefacts = process.env["WEIR_ARTEFACTS"] ?? resolve(import.meta.dirname, "../artefacts");
@@ -84,6 +85,39 @@ export class Visitors {
 /** Opens a session in the page of somebody with the server's own token. */
 export function linkTo(server: WeirServer, session: string): string {
   return `${server.link}&session=${session}`;
+}
+
+/** Opens a session in the page of somebody with a token of this role. */
+export async function openAs(
+  visitors: Visitors,
+  server: WeirServer,
+  role: Role,
+  session: string,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const { token } = await server.api<{ token: string }>("POST", "v1/tokens", { name: role, role });
+  return visitors.visit(server, `${server.url}#token=${token}&session=${session}`, options);
+}
+
+/** A card that waits for a decision. */
+export function card(page: Page, label: string) {
+  return page.getByRole("group", { name: label, exact: true });
+}
+
+/** The names of the buttons that decide. */
+export async function buttonsOf(page: Page, label: string): Promise<string[]> {
+  const buttons = card(page, label).getByRole("group", { name: "Decision" }).getByRole("button");
+  const names = await buttons.evaluateAll((all) =>
+    all.map((button) =>
+      [...button.childNodes].filter((part) => part.nodeName !== "KBD").map((part) => part.textContent),
+    ),
+  );
+  return names.map((parts) => parts.join("").trim());
+}
+
+/** Waits until a card that has just appeared or moved takes an answer. */
+export async function ready(page: Page, label: string): Promise<void> {
+  await card(page, label).locator("[aria-label=Decision][aria-disabled=false]").waitFor();
 }
 
 export async function screenshot(page: Page, name: string): Promise<void> {

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { ansiSpans } from "../src/lib/text/ansi.ts";
 import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
 import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
-import { describeSuggestion, destinationOf, forSession, proposedDiff, subjectOf } from "../src/lib/text/tools.ts";
+import { ruleChoices, ruleOf } from "../src/lib/text/suggestions.ts";
+import { proposedDiff, subjectOf } from "../src/lib/text/tools.ts";
+import type { Role } from "../src/lib/api/types.ts";
 import type { ToolCall } from "../src/lib/view/types.ts";
 
 describe("terminal output", () => {
@@ -89,15 +91,28 @@ describe("rules that the CLI suggests", () => {
     rules: [{ toolName: "Bash", ruleContent: "ls:*" }],
     behavior: "allow",
   };
-  it("are told in words", () => {
-    expect(describeSuggestion(rule)).toBe("Bash(ls:*)");
-    expect(describeSuggestion({ type: "setMode", mode: "acceptEdits" })).toBe("all edits");
-    expect(describeSuggestion(null)).toBe("the suggested rule");
-    expect(destinationOf(rule)).toBe("in this project, for you");
+  const mode = { type: "setMode", mode: "acceptEdits", destination: "session" };
+  it("are told exactly", () => {
+    expect(ruleOf(rule)).toBe("Bash(ls:*)");
+    expect(ruleOf({ ...rule, rules: [{ toolName: "mcp__a__b" }] })).toBe("mcp__a__b (every call)");
+    expect(ruleOf(mode)).toBe("Accept all edits");
+    expect(ruleOf({ type: "addDirectories", directories: ["/a", "/b"] })).toBe("Folder /a, /b");
+    for (const other of [null, "x", { ...rule, behavior: "deny" }, { ...rule, rules: [] }, { type: "removeRules" }])
+      expect(ruleOf(other)).toBe(null);
   });
-  it("can be kept for the session", () => {
-    expect(forSession([rule])).toEqual([{ ...rule, destination: "session" }]);
-    expect(rule.destination).toBe("localSettings");
+  it("are offered to those who may keep them", () => {
+    const choices = (role: Role) => ruleChoices([null, rule, mode], role).map(({ remember, file }) => [remember, file]);
+    expect(choices("viewer")).toEqual([]);
+    expect(choices("approver")).toEqual([]);
+    expect(choices("driver")).toEqual([
+      [{ suggestion: 1, destination: "session" }, null],
+      [{ suggestion: 2, destination: "session" }, null],
+    ]);
+    expect(choices("admin")).toEqual([
+      [{ suggestion: 1, destination: "session" }, null],
+      [{ suggestion: 1, destination: "localSettings" }, ".claude/settings.local.json"],
+      [{ suggestion: 2, destination: "session" }, null],
+    ]);
   });
 });
 

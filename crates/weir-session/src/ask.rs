@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use weir_wire::{
-    CanUseTool, ControlRequest, ControlRequestMessage, HookCallback, PermissionUpdate, Question,
-    QuestionAnswers, RequestId, Text, ToolInput, ToolUseId,
+    CanUseTool, ControlRequest, ControlRequestMessage, HookCallback, PermissionContext, PermissionUpdate,
+    Question, QuestionAnswers, RequestId, Text, ToolInput, ToolUseId,
 };
 
 /// Something that the CLI asks and waits for.
@@ -41,6 +41,8 @@ pub struct PermissionRequest {
     pub blocked_path: Option<String>,
     /// Rules that would let it pass from now on.
     pub suggestions: Vec<Value>,
+    /// What the CLI says about the request apart from the call itself.
+    pub context: PermissionContext,
 }
 
 /// Questions with choices for a person.
@@ -89,6 +91,8 @@ pub struct ElicitationRequest {
     pub server: String,
     /// What it says.
     pub message: String,
+    /// The address to open, where the answer is given there and not in a form.
+    pub url: Option<String>,
     /// The shape of the answer.
     pub schema: Value,
 }
@@ -165,6 +169,7 @@ impl Ask {
                 id,
                 server: ask.mcp_server_name.to_str().into(),
                 message: ask.message.to_str().into(),
+                url: ask.url.map(|url| url.to_str().into_owned()),
                 schema: ask.requested_schema.map(|schema| schema.to_value()).unwrap_or_default(),
             })),
             _ => None,
@@ -199,6 +204,7 @@ impl Ask {
             reason: owned(ask.decision_reason),
             blocked_path: owned(ask.blocked_path),
             suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
+            context: ask.context(),
         })
     }
 }

@@ -44,7 +44,7 @@ impl<H> AcceptEdits<H> {
     fn accepts(&self, ask: &PermissionRequest) -> bool {
         let argument = TOOLS.iter().find(|(tool, _)| *tool == ask.tool_name).map(|(_, argument)| argument);
         let path = argument.and_then(|argument| ask.input.get(argument)).and_then(Value::as_str);
-        let is_plain = ask.reason.is_none() && ask.blocked_path.is_none();
+        let is_plain = ask.reason.is_none() && ask.blocked_path.is_none() && !ask.context.needs_a_person();
         path.filter(|_| is_plain).is_some_and(|path| is_below(&self.folder, Path::new(path)))
     }
 }

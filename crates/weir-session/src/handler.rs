@@ -73,7 +73,8 @@ impl Handler for LeaveOpen {
     }
 }
 
-/// Allows some tools by name, wherever they act, and leaves the rest to another handler.
+/// Allows some tools by name, wherever they act, and leaves the rest to another handler. So it does with what the CLI
+/// wants a person to decide.
 #[derive(Debug, Clone)]
 pub struct AllowTools<H = DenyAll> {
     tools: Vec<String>,
@@ -97,8 +98,8 @@ impl<H> AllowTools<H> {
 impl<H: Handler> Handler for AllowTools<H> {
     fn decide(&self, ask: Ask) -> Deciding<'_> {
         match &ask {
-            Ask::Permission(PermissionRequest { tool_name, blocked_path: None, .. })
-                if self.tools.iter().any(|tool| tool == tool_name) =>
+            Ask::Permission(PermissionRequest { tool_name, blocked_path: None, context, .. })
+                if !context.needs_a_person() && self.tools.iter().any(|tool| tool == tool_name) =>
             {
                 Box::pin(std::future::ready(Decision::allow()))
             }

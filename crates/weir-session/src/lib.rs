@@ -21,6 +21,7 @@ mod mcp;
 mod observer;
 mod options;
 mod pool;
+mod preview;
 mod query;
 mod session;
 mod status;
@@ -40,6 +41,7 @@ pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::Observer;
 pub use options::{Conversation, SessionOptions};
 pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
+pub use preview::file_preview;
 pub use query::{Query, query};
 #[cfg(feature = "mcp")]
 pub use rmcp;

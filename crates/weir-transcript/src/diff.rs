@@ -114,6 +114,17 @@ fn write_all_added(out: &mut Writer, content: &str) {
     }
 }
 
+/// What turns one text into another, with its counts, and whether it was too long to be told whole.
+pub(crate) fn between(path: &str, before: Option<&str>, after: &str) -> (Difference, bool) {
+    let mut out = Writer::new(if before.is_some() { path } else { "/dev/null" }, path);
+    match before {
+        None => write_all_added(&mut out, after),
+        Some(before) => write_computed(&mut out, before, after),
+    }
+    let (cut, kind) = (out.cut, before.map_or(FileChangeKind::Created, |_| FileChangeKind::Edited));
+    (out.finish(kind, true), cut)
+}
+
 /// What a `Write` does, told from its arguments alone: sub-agents' results have no structured form.
 pub(crate) fn from_write(input: &WriteInput) -> Difference {
     let mut out = Writer::new(&input.file_path, &input.file_path);
@@ -155,10 +166,14 @@ pub(crate) fn from_notebook(result: &NotebookResult<'_>) -> Difference {
 
 /// What was in the cell, from the notebook as it was: older versions do not say it otherwise.
 fn cell_before(result: &NotebookResult<'_>) -> Option<String> {
-    let notebook = result.original_file?.to_str();
+    cell_source(&result.original_file?.to_str(), &result.cell_id?.to_str())
+}
+
+/// The source of a cell of a notebook.
+pub(crate) fn cell_source(notebook: &str, id: &str) -> Option<String> {
     let cells = RawJson::parse(notebook.as_bytes()).ok()?.get("cells")?;
-    let id = result.cell_id?;
-    let is_it = |cell: &RawJson<'_>| cell.get("id").and_then(|id| id.as_text()) == Some(id);
+    let is_it =
+        |cell: &RawJson<'_>| cell.get("id").and_then(|id| id.as_text()).is_some_and(|found| found == id);
     let source = cells.elements().find(is_it)?.get("source")?;
     // A notebook keeps a cell as one string or as a list of lines.
     match source.as_text() {

@@ -26,6 +26,7 @@ mod frame;
 mod id;
 mod json;
 pub mod message;
+mod permission;
 #[cfg(feature = "schema")]
 mod schema;
 mod send;
@@ -36,5 +37,8 @@ pub use frame::{Frame, Framer};
 pub use id::{ApiMessageId, IdRef, MessageId, RequestId, SessionId, TaskId, ToolUseId, TurnId};
 pub use json::{Elements, JsonFault, JsonKind, Members, OwnedJson, OwnedText, RawJson, Text};
 pub use message::*;
+pub use permission::{
+    AskRule, McpServerName, PermissionContext, PermissionRule, RuleDestination, Suggestion, SuggestionKind,
+};
 pub use send::*;
 pub use tool::*;

@@ -3,7 +3,8 @@
 //! Pure: values in, values out.
 
 use serde_json::Value;
-use weir_transcript::RequestKind;
+use weir_transcript::{RequestKind, reveal, reveal_command};
+use weir_wire::{Suggestion, SuggestionKind};
 
 use crate::engine::{AskKind, Question};
 
@@ -13,13 +14,37 @@ const MOST: usize = 1_500;
 /// What is asked; nothing where it is not for a person.
 pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
     Some(match request {
-        RequestKind::Permission { tool_name, input, description, reason, blocked_path, suggestions } => {
-            let mut details: Vec<String> = description.into_iter().chain(reason).collect();
-            details.extend(blocked_path.map(|path| format!("It is outside the allowed folders: `{path}`")));
+        RequestKind::Permission {
+            tool_name,
+            input,
+            description,
+            reason,
+            blocked_path,
+            suggestions,
+            context,
+        } => {
+            let told = description.into_iter().chain(reason);
+            let mut details: Vec<String> = told.map(|text| reveal(&text).into_owned()).collect();
+            details.extend(
+                blocked_path.map(|path| format!("It is outside the allowed folders: {}", code(&path))),
+            );
+            if let Some(asks) = &context.matched_ask_rule {
+                details
+                    .push(format!("A rule of the settings asks for this: {}", code(&asks.rule.to_string())));
+            }
+            if context.classifier_approvable == Some(false) {
+                details.push("A safety check wants a person to look at this.".to_owned());
+            }
             details.push(arguments(&input));
-            let rules: Vec<String> = suggestions.iter().filter_map(rule_in_words).collect();
+            let may_remember = !context.suppress_always_allow_rule && !context.default_to_no;
+            let rules: Vec<String> =
+                suggestions.iter().filter(|_| may_remember).filter_map(rule_in_words).collect();
             let always = (!rules.is_empty()).then(|| rules.join(", "));
-            AskKind::Permission { tool: tool_name, details: details.join("\n\n"), always }
+            AskKind::Permission {
+                tool: reveal(&tool_name).into_owned(),
+                details: details.join("\n\n"),
+                always,
+            }
         }
         RequestKind::Plan { plan, .. } => AskKind::Permission {
             tool: "this plan".to_owned(),
@@ -48,52 +73,55 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
 /// A rule that allows something, in words. Other suggestions, such as another permission mode, reach too far for a
 /// button in a chat.
 pub(super) fn rule_in_words(suggestion: &Value) -> Option<String> {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let adds = suggestion.get("type").and_then(Value::as_str) == Some("addRules");
-    let allows = suggestion.get("behavior").and_then(Value::as_str) == Some("allow");
-    let rules = suggestion.get("rules").and_then(Value::as_array).filter(|_| adds && allows)?;
-    let words: Option<Vec<String>> = rules
-        .iter()
-        .map(|rule| {
-            let tool = text(rule, "toolName")?;
-            Some(
-                text(rule, "ruleContent")
-                    .map_or_else(|| format!("`{tool}`"), |content| format!("`{tool}({content})`")),
-            )
-        })
-        .collect();
-    words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
+    match Suggestion::read(suggestion)?.kind {
+        SuggestionKind::AllowRules(rules) => {
+            Some(rules.iter().map(|rule| code(&rule.to_string())).collect::<Vec<_>>().join(", "))
+        }
+        _ => None,
+    }
+}
+
+/// A short text as code, with everything visible and in one line.
+fn code(text: &str) -> String {
+    let text = reveal(text).replace('\n', "␊");
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let gap = if longest > 0 { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
 }
 
 /// The arguments of a tool, as a person can judge them: what would be run or written, and not how it is encoded.
 fn arguments(input: &Value) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
-    if let Some(command) = text("command") {
-        return fenced(command);
-    }
     let known = |names: &[&str]| {
         input.as_object().is_some_and(|input| input.keys().all(|name| names.contains(&name.as_str())))
     };
     match (text("file_path"), text("content"), text("old_string"), text("new_string")) {
+        _ if text("command").is_some() && known(&["command", "description", "timeout"]) => {
+            fenced(text("command").unwrap_or_default())
+        }
         (Some(path), Some(content), None, None) if known(&["file_path", "content"]) => {
-            format!("`{path}` gets this content:\n\n{}", fenced(content))
+            format!("{} gets this content, whatever is in it now:\n\n{}", code(path), fenced(content))
         }
         (Some(path), None, Some(old), Some(new))
             if known(&["file_path", "old_string", "new_string", "replace_all"]) =>
         {
             let all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
             let how = if all { "everywhere" } else { "once" };
-            format!("In `{path}`, {how}, this:\n\n{}\n\nbecomes this:\n\n{}", fenced(old), fenced(new))
+            format!("In {}, {how}, this:\n\n{}\n\nbecomes this:\n\n{}", code(path), fenced(old), fenced(new))
         }
+        // A member that is not known could be the one that matters.
         _ => fenced(&serde_json::to_string_pretty(input).unwrap_or_default()),
     }
 }
 
 /// A text in a code block, shortened if it is long.
 fn fenced(text: &str) -> String {
+    let text = reveal_command(text);
     let mut shown: String = text.chars().take(MOST).collect();
     if shown.len() < text.len() {
-        shown.push_str("\n(there is more)");
+        let more = text.chars().count() - MOST;
+        shown = format!("(this is cut: {more} more characters)\n{shown}\n(there is more)");
     }
     // A fence that is longer than any in the text cannot be closed by it.
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
@@ -110,7 +138,7 @@ mod tests {
     #[test]
     fn what_would_be_written_is_shown_as_it_would_be() {
         let shown = arguments(&json!({"file_path": "/w/a.py", "content": "print(\"a\")\n"}));
-        assert_eq!(shown, "`/w/a.py` gets this content:\n\n```\nprint(\"a\")\n```");
+        assert_eq!(shown, "`/w/a.py` gets this content, whatever is in it now:\n\n```\nprint(\"a\")\n```");
         let change =
             json!({"file_path": "/w/a.py", "old_string": "a", "new_string": "b", "replace_all": true});
         let shown = arguments(&change);
@@ -124,6 +152,10 @@ mod tests {
         assert!(shown.contains("\"mode\": \"0777\""), "{shown}");
         let long = "x".repeat(2_000);
         assert!(arguments(&json!({"command": long})).contains("(there is more)"));
+        let switch = arguments(&json!({"command": "ls", "dangerouslyDisableSandbox": true}));
+        assert!(switch.contains("dangerouslyDisableSandbox"), "{switch}");
+        let turned = arguments(&json!({"command": "cat \u{202e}x\u{200b}\n\n\n\n\nrm y"}));
+        assert_eq!(turned, "```\ncat ⟨U+202E⟩x⟨U+200B⟩\n⟨4 blank lines⟩\nrm y\n```");
         let fence = arguments(&json!({"command": "echo ```"}));
         assert!(fence.starts_with("````\n"), "{fence}");
     }

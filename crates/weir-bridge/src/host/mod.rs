@@ -14,6 +14,7 @@ use weir_host::{
     MessageMode, MessageState, NewMessage, NewSession, WatchQuery,
 };
 use weir_session::Decision;
+use weir_transcript::RequestKind;
 use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RawJson, RequestId, ToolUseId};
 
 use crate::channel::{Doing, OutgoingFile};
@@ -44,6 +45,14 @@ impl HostEngine {
             .map(|message| message.client_id.as_ref().is_some_and(|name| name.starts_with(PROMPT_PREFIX)))
             .collect();
         !from_chat.is_empty() && !from_chat.contains(&true)
+    }
+
+    /// The mode in which an approved plan is carried out: one that asks. Left to itself, the CLI goes back to the mode
+    /// before the plan, which may ask for nothing.
+    async fn mode(&self, id: &ConversationId, request: &str) -> Vec<PermissionUpdate> {
+        let found = self.host.request(id, &RequestId::from(request)).await.ok().flatten();
+        let is_plan = found.is_some_and(|request| matches!(request.kind, RequestKind::Plan { .. }));
+        is_plan.then(|| PermissionUpdate::set_mode("default", "session")).into_iter().collect()
     }
 
     /// The rules that would let a request pass from now on, as the CLI suggested them.
@@ -215,7 +224,7 @@ impl Engine for HostEngine {
             let id = session_id(session)?;
             let decision = match answer {
                 Answer::Allow { always } => {
-                    let remember = if always { self.rules(request) } else { Vec::new() };
+                    let remember = if always { self.rules(request) } else { self.mode(&id, request).await };
                     Decision::Allow { input: None, remember }
                 }
                 Answer::Deny { message } => Decision::deny(message),

@@ -10,13 +10,15 @@ mod question;
 #[cfg_attr(not(unix), path = "no_terminal.rs")]
 mod terminal;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest};
+use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest, file_preview};
+use weir_transcript::reveal;
 use weir_wire::QuestionAnswers;
 
-use crate::screen::{Style, clean};
+use crate::screen::Style;
 pub(crate) use lines::StdinLines;
 use permission::Answer;
 pub(crate) use person::Person;
@@ -44,11 +46,14 @@ pub(crate) trait Stage: Send + Sync + 'static {
 pub(crate) struct PersonHandler<S: Stage> {
     person: Mutex<Person>,
     stage: S,
+    cwd: PathBuf,
 }
 
 impl<S: Stage> PersonHandler<S> {
-    pub(crate) fn new(person: Person, stage: S) -> Self {
-        Self { person: Mutex::new(person), stage }
+    /// Asks this person about what is to happen in this folder; none for the current one.
+    pub(crate) fn new(person: Person, stage: S, cwd: Option<PathBuf>) -> Self {
+        let cwd = cwd.map_or_else(std::env::current_dir, Ok).unwrap_or_default();
+        Self { person: Mutex::new(person), stage, cwd }
     }
 
     async fn decide_with_a_person(&self, ask: Ask) -> Decision {
@@ -67,11 +72,11 @@ impl<S: Stage> PersonHandler<S> {
         // Also where the CLI withdraws the request and this future is dropped.
         let _held = Held::new(&self.stage);
         match ask {
-            Ask::Permission(ask) => permission(&mut person, &ask).await,
+            Ask::Permission(ask) => permission(&mut person, &ask, &self.cwd).await,
             Ask::Question(ask) => questions(&mut person, &ask).await,
             Ask::Elicitation(ask) => {
                 let text = format!("\n{} asks: {}\n", ask.server, ask.message);
-                person.say(&clean(&text)).await;
+                person.say(&reveal(&text)).await;
                 person.say("This cannot be answered here, so it was declined.\n").await;
                 Decision::deny("declined")
             }
@@ -101,14 +106,18 @@ impl<S: Stage> Drop for Held<'_, S> {
     }
 }
 
-async fn permission(person: &mut Person, ask: &PermissionRequest) -> Decision {
+async fn permission(person: &mut Person, ask: &PermissionRequest, cwd: &Path) -> Decision {
     let choices = permission::choices(ask);
-    person.say(&permission::text(ask, &choices, person.style())).await;
+    let (tool, input, cwd) = (ask.tool_name.clone(), ask.input.clone(), cwd.to_owned());
+    // Whoever is at their own terminal may see their own files.
+    let reading = tokio::task::spawn_blocking(move || file_preview(&tool, &input, &cwd, None));
+    let preview = reading.await.ok().flatten();
+    person.say(&permission::text(ask, preview.as_ref(), &choices, person.style())).await;
     loop {
         let Some(answer) = person.ask("> ").await else {
             return Decision::deny("Nobody answered.");
         };
-        match permission::meaning(&answer, &choices) {
+        match permission::meaning(&answer, &choices, ask.context.default_to_no) {
             Some(Answer::Choice(decision)) => return decision.clone(),
             Some(Answer::No(why)) => return Decision::deny(why),
             None if person.keep_for_later(answer) => return Decision::deny("Nobody answered."),
@@ -144,5 +153,5 @@ async fn questions(person: &mut Person, ask: &QuestionRequest) -> Decision {
 
 /// A heading for what is asked.
 fn heading(text: &str, style: Style) -> String {
-    format!("\n{}\n", style.bold(&clean(text)))
+    format!("\n{}\n", style.bold(&reveal(text)))
 }

@@ -4,13 +4,20 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 use weir_session::{Decision, PermissionRequest};
-use weir_wire::{PermissionUpdate, RawJson};
+use weir_transcript::{FileEffect, FilePreview, reveal, reveal_command};
+use weir_wire::{PermissionUpdate, RuleDestination, Suggestion, SuggestionKind};
 
 use super::heading;
-use crate::screen::{Style, clean, coloured};
+use crate::screen::{Style, coloured, plural};
 
-/// More lines of what is asked are not shown.
-const MOST_LINES: usize = 60;
+/// More lines of a change are not shown. A command is always shown whole.
+const MAX_LINES: usize = 60;
+
+/// Members that are shown by themselves; all others are shown by name.
+const KNOWN: [&str; 6] = ["command", "url", "query", "pattern", "path", "plan"];
+/// Members that the preview of a file shows.
+const OF_FILES: [&str; 7] =
+    ["file_path", "notebook_path", "content", "old_string", "new_string", "new_source", "edits"];
 
 /// Something that can be answered by its number.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,125 +36,194 @@ pub(super) enum Answer<'a> {
 
 /// The choices, in order; the last one is always "no".
 pub(super) fn choices(ask: &PermissionRequest) -> Vec<Choice> {
-    let is_plan = ask.tool_name == "ExitPlanMode";
-    let (yes, no) = if is_plan { ("Yes, carry it out", "No, go on planning") } else { ("Yes", "No") };
-    let mut choices = vec![Choice { label: yes.to_owned(), decision: Decision::allow() }];
-    // Each by itself: they are of very different reach.
-    for suggestion in &ask.suggestions {
-        let Some((rule, update)) = in_words(suggestion).zip(update(suggestion)) else { continue };
-        let decision = Decision::Allow { input: None, remember: vec![update] };
-        choices.push(Choice { label: format!("Yes, and {rule}"), decision });
+    let choice = |label: &str, decision: Decision| Choice { label: label.to_owned(), decision };
+    let no = Decision::deny("The user said no.");
+    if ask.tool_name == "ExitPlanMode" {
+        // The mode is always set: left to itself, the CLI goes back to the one before the plan.
+        let with = |mode: &str| Decision::Allow {
+            input: None,
+            remember: vec![PermissionUpdate::set_mode(mode, "session")],
+        };
+        return vec![
+            choice("Yes, and ask before each edit", with("default")),
+            choice("Yes, and accept edits", with("acceptEdits")),
+            choice("No, keep planning", no),
+        ];
     }
-    choices.push(Choice { label: no.to_owned(), decision: Decision::deny("The user said no.") });
+    let mut choices = vec![choice("Yes", Decision::allow())];
+    let may_remember = !ask.context.suppress_always_allow_rule;
+    // Each by itself: they are of very different reach.
+    for suggestion in ask.suggestions.iter().filter(|_| may_remember).filter_map(Suggestion::read) {
+        let destination = suggestion.destination.unwrap_or(RuleDestination::Session);
+        let decision = Decision::Allow { input: None, remember: vec![suggestion.update(destination)] };
+        choices.push(choice(&format!("Yes, and {}", in_words(&suggestion.kind, destination)), decision));
+    }
+    choices.push(choice("No", no));
     choices
 }
 
-fn update(suggestion: &Value) -> Option<PermissionUpdate> {
-    let text = suggestion.to_string();
-    RawJson::parse(text.as_bytes()).ok().map(PermissionUpdate::suggested)
-}
-
 /// What a suggestion of the CLI would change.
-fn in_words(suggestion: &Value) -> Option<String> {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let list = |name: &str| suggestion.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let what = match suggestion.get("type").and_then(Value::as_str)? {
-        "addRules" | "replaceRules" => {
-            let rule = |rule: &Value| {
-                let tool = text(rule, "toolName")?;
-                Some(match text(rule, "ruleContent") {
-                    Some(content) => format!("{tool}({content})"),
-                    None => tool,
-                })
-            };
-            let rules: Vec<String> = list("rules").iter().filter_map(rule).collect();
+fn in_words(kind: &SuggestionKind, destination: RuleDestination) -> String {
+    let what = match kind {
+        SuggestionKind::AllowRules(rules) => {
+            let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
             format!("always allow {}", rules.join(", "))
         }
-        "setMode" => format!("use the permission mode {}", text(suggestion, "mode")?),
-        "addDirectories" => {
-            let folders: Vec<String> =
-                list("directories").iter().filter_map(|folder| folder.as_str().map(str::to_owned)).collect();
-            format!("allow the folder {}", folders.join(", "))
-        }
-        _ => return None,
+        SuggestionKind::SetMode(mode) => format!("use the permission mode {mode}"),
+        SuggestionKind::AddDirectories(folders) => format!("allow the folder {}", folders.join(", ")),
     };
-    let kept = match text(suggestion, "destination").as_deref() {
-        Some("userSettings") => " (kept for this user)",
-        Some("projectSettings" | "localSettings") => " (kept for this project)",
-        _ => " (in this session)",
+    let kept = match destination {
+        RuleDestination::Session => "in this session",
+        RuleDestination::LocalSettings => "stored in .claude/settings.local.json",
+        RuleDestination::ProjectSettings => "stored in .claude/settings.json",
+        RuleDestination::UserSettings => "stored in ~/.claude/settings.json",
     };
-    Some(clean(&format!("{what}{kept}")).into_owned())
+    reveal(&format!("{what} ({kept})")).replace('\n', "␊")
 }
 
 /// What is shown.
-pub(super) fn text(ask: &PermissionRequest, choices: &[Choice], style: Style) -> String {
+pub(super) fn text(
+    ask: &PermissionRequest,
+    preview: Option<&FilePreview>,
+    choices: &[Choice],
+    style: Style,
+) -> String {
     let mut text = match ask.tool_name.as_str() {
         "ExitPlanMode" => heading("This is the plan. Carry it out?", style),
-        tool => heading(&format!("May it use {tool}?"), style),
+        tool => heading(&reveal(&format!("May it use {tool}?")), style),
     };
-    for line in body(ask, style) {
+    for line in body(ask, preview, style).into_iter().chain(reasons(ask, style)) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {line}");
-    }
-    if let Some(reason) = &ask.reason {
-        let _ = writeln!(text, "  {}", style.faint(&clean(reason)));
-    }
-    if let Some(path) = &ask.blocked_path {
-        let _ = writeln!(text, "  {}", style.careful(&format!("because of {}", clean(path))));
     }
     for (number, choice) in choices.iter().enumerate() {
         let _ = writeln!(text, "  {} {}", style.accent(&(number + 1).to_string()), choice.label);
     }
-    let _ = writeln!(text, "{}", style.faint("A number, or `no, because …` to tell the model why."));
+    let how = if ask.context.default_to_no {
+        "Type `yes` to allow it, or `no, because …` to tell the model why."
+    } else {
+        "A number, or `no, because …` to tell the model why."
+    };
+    let _ = writeln!(text, "{}", style.faint(how));
     text
 }
 
-/// What the call would do. Everything that matters is shown, above all the whole command.
-fn body(ask: &PermissionRequest, style: Style) -> Vec<String> {
+/// Why it is asked.
+fn reasons(ask: &PermissionRequest, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(ask.reason.iter().map(|reason| style.faint(&one_line(reason))));
+    if let Some(rule) = &ask.context.matched_ask_rule {
+        let from = rule.source.as_deref().unwrap_or("settings");
+        lines.push(style.faint(&one_line(&format!("the rule {} of {from} asks for this", rule.rule))));
+    }
+    if ask.context.classifier_approvable == Some(false) {
+        lines.push(style.careful("a safety check wants a person to look at this"));
+    }
+    lines
+        .extend(ask.blocked_path.iter().map(|path| style.careful(&format!("because of {}", one_line(path)))));
+    lines
+}
+
+fn one_line(text: &str) -> String {
+    reveal(text).replace('\n', " ")
+}
+
+/// What the call would do. Everything is shown, above all the whole command.
+fn body(ask: &PermissionRequest, preview: Option<&FilePreview>, style: Style) -> Vec<String> {
     let member = |name: &str| ask.input.get(name).and_then(Value::as_str);
     let mut lines = Vec::new();
-    let mut add = |text: &str| lines.extend(clean(text).lines().map(str::to_owned));
     if let Some(path) = member("file_path").or_else(|| member("notebook_path")) {
-        add(path);
+        lines.push(reveal(path).replace('\n', "␊"));
     }
-    let known = ["command", "url", "query", "pattern", "path", "plan"];
-    known.iter().filter_map(|name| member(name)).for_each(&mut add);
-    if lines.is_empty() {
-        // An unknown tool: all of its arguments.
-        let all = serde_json::to_string_pretty(&ask.input).unwrap_or_default();
-        lines.extend(clean(&all).lines().map(str::to_owned));
-    }
+    let known: Vec<String> = KNOWN.iter().filter_map(|name| member(name)).map(reveal_command).collect();
+    lines.extend(known.iter().flat_map(|text| text.lines()).map(str::to_owned));
     if let Some(about) = ask.description.as_deref().or_else(|| member("description")) {
-        let about = clean(about).replace('\n', " ");
+        let about = one_line(about);
         if !lines.contains(&about) {
             lines.push(style.faint(&about));
         }
     }
-    let signed = |sign: char, name: &str| -> String {
-        member(name).unwrap_or_default().lines().map(|line| format!("{sign}{line}\n")).collect()
-    };
-    let change = [signed('-', "old_string"), signed('+', "new_string"), signed('+', "content")].concat();
-    let left = MOST_LINES.saturating_sub(lines.len()).max(10);
-    if lines.len() > MOST_LINES {
-        let more = lines.len() - MOST_LINES;
-        lines.truncate(MOST_LINES);
-        lines.push(style.careful(&format!("… and {more} more lines, which are not shown")));
+    match preview {
+        Some(preview) => lines.extend(change(ask, preview, style)),
+        None => lines.extend(told_by_arguments(ask, style)),
     }
-    lines.extend(coloured(&format!("@@\n{change}"), left, style).into_iter().skip(1));
+    if lines.is_empty() {
+        // An unknown tool: all of its arguments.
+        let all = serde_json::to_string_pretty(&ask.input).unwrap_or_default();
+        return reveal(&all).lines().map(str::to_owned).collect();
+    }
+    // A switch that is left out could be the one that matters.
+    for (name, value) in ask.input.as_object().into_iter().flatten() {
+        let is_shown = name == "description"
+            || (OF_FILES.contains(&name.as_str()) || KNOWN.contains(&name.as_str())) && value.is_string()
+            || (name == "edits" && preview.is_some())
+            || (name == "replace_all" && *value == Value::Bool(false));
+        if !is_shown {
+            let value = serde_json::to_string_pretty(value).unwrap_or_default();
+            let all = reveal(&format!("{name}: {value}")).into_owned();
+            lines.extend(all.lines().map(str::to_owned));
+        }
+    }
     lines
 }
 
+/// What would become of the file.
+fn change(ask: &PermissionRequest, preview: &FilePreview, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let named = ask.input.get("file_path").or_else(|| ask.input.get("notebook_path"));
+    if named.and_then(Value::as_str).is_some_and(|path| path != preview.path) {
+        lines.push(style.careful(&format!("leads to {}", one_line(&preview.path))));
+    }
+    let count = match preview.diff {
+        None => "its content is not shown".to_owned(),
+        Some(_) => format!(
+            "{} added, {} removed",
+            plural(u64::from(preview.added), "line"),
+            plural(u64::from(preview.removed), "line")
+        ),
+    };
+    lines.push(match preview.effect {
+        FileEffect::Creates => style.faint(&format!("a new file: {count}")),
+        FileEffect::Edits => style.faint(&count),
+        FileEffect::Replaces => style.careful(&format!("this file exists and will be replaced: {count}")),
+    });
+    match (&preview.diff, &preview.reason) {
+        (Some(diff), _) => lines.extend(coloured(&reveal(diff), MAX_LINES, style)),
+        (None, reason) => {
+            let reason = reason.as_deref().unwrap_or("no reason given");
+            lines.push(style.careful(&one_line(reason)));
+            lines.extend(told_by_arguments(ask, style));
+        }
+    }
+    lines
+}
+
+/// A change as far as the arguments tell it.
+fn told_by_arguments(ask: &PermissionRequest, style: Style) -> Vec<String> {
+    let signed = |sign: char, name: &str| -> String {
+        let text = ask.input.get(name).and_then(Value::as_str).unwrap_or_default();
+        text.lines().map(|line| format!("{sign}{line}\n")).collect()
+    };
+    let parts = [('-', "old_string"), ('+', "new_string"), ('+', "content"), ('+', "new_source")];
+    let change = parts.map(|(sign, name)| signed(sign, name)).concat();
+    coloured(&reveal(&format!("@@\n{change}")), MAX_LINES, style).into_iter().skip(1).collect()
+}
+
 /// What an answer means; nothing where it means nothing.
-pub(super) fn meaning<'a>(answer: &str, choices: &'a [Choice]) -> Option<Answer<'a>> {
+///
+/// Where the CLI wants the answer to be no by default, only the whole word approves.
+pub(super) fn meaning<'a>(answer: &str, choices: &'a [Choice], default_to_no: bool) -> Option<Answer<'a>> {
     let answer = answer.trim();
     let at = |place: usize| choices.get(place).map(|choice| Answer::Choice(&choice.decision));
     let lower = answer.to_lowercase();
     if let Ok(number) = answer.parse::<usize>() {
-        return number.checked_sub(1).and_then(at);
+        let place = number.checked_sub(1)?;
+        return at(place).filter(|_| !default_to_no || place + 1 == choices.len());
     }
     match lower.as_str() {
-        "y" | "yes" => at(0),
-        "a" | "always" if choices.len() > 2 => at(1),
+        "yes" => at(0),
+        "y" if !default_to_no => at(0),
+        "a" | "always" if choices.len() > 2 && !default_to_no => at(1),
         "n" | "no" => at(choices.len().saturating_sub(1)),
         _ => {
             let why = answer.get(2..).filter(|_| lower.starts_with("no"))?;
@@ -173,11 +249,12 @@ mod tests {
             reason: None,
             blocked_path: None,
             suggestions,
+            context: weir_wire::PermissionContext::default(),
         }
     }
 
     fn shown(ask: &PermissionRequest) -> String {
-        text(ask, &choices(ask), Style::plain())
+        text(ask, None, &choices(ask), Style::plain())
     }
 
     #[test]
@@ -195,9 +272,74 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_said() {
-        let text = shown(&ask("Bash", json!({"command": "x\n".repeat(100)}), vec![]));
-        assert!(text.contains("40 more lines, which are not shown"), "{text}");
+    fn a_command_hides_neither_behind_its_length_nor_behind_gaps_nor_behind_directions() {
+        let long = shown(&ask("Bash", json!({"command": format!("{}rm -rf x", "x\n".repeat(100))}), vec![]));
+        assert!(long.contains("  rm -rf x\n"), "{long}");
+        let gap = shown(&ask("Bash", json!({"command": format!("ls{}rm -rf x", "\n".repeat(31))}), vec![]));
+        assert!(gap.contains("  ls\n  ⟨30 blank lines⟩\n  rm -rf x\n"), "{gap}");
+        let turned = shown(&ask("Bash", json!({"command": "cat \u{202e}txt.a\u{200b}"}), vec![]));
+        assert!(turned.contains("  cat ⟨U+202E⟩txt.a⟨U+200B⟩\n"), "{turned}");
+        let path = shown(&ask("Write", json!({"file_path": "/a\u{202e}b", "content": "\u{2066}"}), vec![]));
+        assert!(path.contains("  /a⟨U+202E⟩b\n") && path.contains("+⟨U+2066⟩"), "{path}");
+    }
+
+    #[test]
+    fn no_argument_is_left_out() {
+        let input = json!({"command": "ls", "dangerouslyDisableSandbox": true});
+        let text = shown(&ask("Bash", input, vec![]));
+        assert!(text.contains("  ls\n") && text.contains("dangerouslyDisableSandbox: true"), "{text}");
+    }
+
+    #[test]
+    fn an_overwrite_is_shown_as_one() {
+        let input = json!({"file_path": "/w/a", "content": "new\n"});
+        let ask = ask("Write", input.clone(), vec![]);
+        let shown = |preview: &FilePreview| text(&ask, Some(preview), &choices(&ask), Style::plain());
+        let replaced = shown(&FilePreview::of("Write", &input, "/w/a", Some("old\nkept\n")));
+        assert!(
+            replaced.contains("exists and will be replaced: 1 line added, 2 lines removed"),
+            "{replaced}"
+        );
+        assert!(replaced.contains("  -old\n  -kept\n  +new\n"), "{replaced}");
+        let new = shown(&FilePreview::of("Write", &input, "/w/a", None));
+        assert!(new.contains("a new file: 1 line added"), "{new}");
+        let linked = shown(&FilePreview::of("Write", &input, "/etc/b", Some("x")));
+        assert!(linked.contains("leads to /etc/b"), "{linked}");
+        let hidden = shown(&FilePreview::hidden("Write", "/w/a", "it is not a regular file"));
+        assert!(hidden.contains("will be replaced: its content is not shown"), "{hidden}");
+        assert!(hidden.contains("it is not a regular file") && hidden.contains("  +new\n"), "{hidden}");
+    }
+
+    #[test]
+    fn what_the_cli_says_about_a_request_is_obeyed() {
+        let rule = json!({"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow",
+            "destination": "session"});
+        let mut ask = ask("Bash", json!({"command": "x"}), vec![rule]);
+        ask.context.suppress_always_allow_rule = true;
+        ask.context.default_to_no = true;
+        ask.context.classifier_approvable = Some(false);
+        let choices = choices(&ask);
+        assert_eq!(choices.len(), 2, "no rule is offered");
+        let text = text(&ask, None, &choices, Style::plain());
+        assert!(text.contains("Type `yes`") && text.contains("safety check"), "{text}");
+        for answer in ["1", "y", "a"] {
+            assert_eq!(meaning(answer, &choices, true), None, "{answer}");
+        }
+        assert_eq!(meaning("yes", &choices, true), Some(Answer::Choice(&Decision::allow())));
+        for answer in ["2", "n", "no"] {
+            assert!(matches!(meaning(answer, &choices, true), Some(Answer::Choice(Decision::Deny { .. }))));
+        }
+    }
+
+    #[test]
+    fn approving_a_plan_sets_the_mode() {
+        let choices = choices(&ask("ExitPlanMode", json!({"plan": "1. do it"}), vec![]));
+        let mode = |answer: &str| match meaning(answer, &choices, false) {
+            Some(Answer::Choice(Decision::Allow { remember, .. })) => remember[0].mode().map(str::to_owned),
+            _ => None,
+        };
+        assert_eq!((mode("1").as_deref(), mode("yes").as_deref()), (Some("default"), Some("default")));
+        assert_eq!((mode("2").as_deref(), mode("3")), (Some("acceptEdits"), None));
     }
 
     #[test]
@@ -213,18 +355,22 @@ mod tests {
         let ask = ask("Bash", json!({"command": "git log"}), vec![rule]);
         let text = shown(&ask);
         assert!(
-            text.contains("2 Yes, and always allow Bash(git:*) (kept for this project)\n  3 No"),
+            text.contains(
+                "2 Yes, and always allow Bash(git:*) (stored in .claude/settings.local.json)\n  3 No"
+            ),
             "{text}"
         );
         let choices = choices(&ask);
-        let Some(Answer::Choice(Decision::Allow { remember, .. })) = meaning("2", &choices) else { panic!() };
+        let Some(Answer::Choice(Decision::Allow { remember, .. })) = meaning("2", &choices, false) else {
+            panic!()
+        };
         assert_eq!(remember.len(), 1);
     }
 
     #[test]
     fn answers() {
         let choices = choices(&ask("Bash", json!({"command": "x"}), vec![]));
-        let mean = |answer: &str| meaning(answer, &choices);
+        let mean = |answer: &str| meaning(answer, &choices, false);
         let (yes, no) = (Decision::allow(), Decision::deny("The user said no."));
         for answer in ["1", " y ", "Yes"] {
             assert_eq!(mean(answer), Some(Answer::Choice(&yes)), "{answer}");

@@ -2,20 +2,25 @@
 
 use std::fmt::Write as _;
 
+use weir_transcript::reveal;
 use weir_wire::Question;
 
 use super::heading;
-use crate::screen::{Style, clean};
+use crate::screen::Style;
 
 /// What is shown.
 pub(super) fn text(question: &Question, style: Style) -> String {
     let mut text = heading(&question.question, style);
     for (number, option) in question.options.as_deref().unwrap_or_default().iter().enumerate() {
         let about = option.description.as_deref().unwrap_or_default();
-        let about = style.faint(&clean(about).replace('\n', " "));
+        let about = style.faint(&reveal(about).replace('\n', " "));
         // Writing to a string cannot fail.
-        let _ =
-            writeln!(text, "  {} {}  {about}", style.accent(&(number + 1).to_string()), clean(&option.label));
+        let _ = writeln!(
+            text,
+            "  {} {}  {about}",
+            style.accent(&(number + 1).to_string()),
+            reveal(&option.label)
+        );
     }
     text
 }

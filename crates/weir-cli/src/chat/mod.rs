@@ -234,7 +234,8 @@ fn session(settings: &Settings, display: &Shared, lines: Option<&StdinLines>) ->
     let mut options = settings.session.options();
     let person = settings.session.asks.then(|| person(lines)).flatten();
     if let Some(person) = person {
-        options.handler = Some(Arc::new(PersonHandler::new(person, display.clone())));
+        options.handler =
+            Some(Arc::new(PersonHandler::new(person, display.clone(), settings.session.cwd.clone())));
     }
     options.observer = Some(Box::new(display.clone()));
     Session::new(options)

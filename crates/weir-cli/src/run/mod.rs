@@ -89,7 +89,8 @@ fn session(settings: &Settings, shared: &Shared) -> Session {
         options.limits.starting = options.limits.starting.map(|limit| limit.min(timeout));
     }
     if let Some(terminal) = settings.session.asks.then(Terminal::open).flatten() {
-        let handler = PersonHandler::new(Person::Terminal(terminal), shared.clone());
+        let handler =
+            PersonHandler::new(Person::Terminal(terminal), shared.clone(), settings.session.cwd.clone());
         options.handler = Some(Arc::new(handler));
     }
     options.observer = Some(Box::new(shared.clone()));

@@ -194,6 +194,9 @@ fn more_than_a_role_may() {
     for token in [&approver, &driver, &served.client.token] {
         served.client.with(token).post(&permission, &mode).expect(422);
     }
+    let mode = json!({"behavior": "allow", "permission_mode": "bypassPermissions"});
+    served.client.with(&approver).post(&permission, &mode).expect(403);
+    served.client.with(&driver).post(&permission, &mode).expect(422);
     let admin = json!({"name": "me", "role": "admin"});
     for token in [&viewer, &approver, &driver] {
         let who = served.client.with(token);

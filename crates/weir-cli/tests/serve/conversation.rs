@@ -64,9 +64,8 @@ fn a_permission_is_given_by_the_first_who_answers() {
     assert!(!served.place.workspace().join("made").exists());
     let request = request(&served, &session);
     let path = format!("/v1/sessions/{session}/permissions/{}", request["id"].as_str().unwrap());
-    let own_rule = json!({"behavior": "allow", "updated_permissions":
-        [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "userSettings"}]});
-    served.client.with(&ann).post(&path, &own_rule).expect(422);
+    let rule = json!({"behavior": "allow", "remember": [{"suggestion": 0, "destination": "session"}]});
+    served.client.with(&ann).post(&path, &rule).expect(403);
     let answered = served.client.with(&ann).post(&path, &json!({"behavior": "allow"})).expect(200).json();
     assert_eq!(answered["answered_by"], "ann");
     let late = served.client.with(&bo).post(&path, &json!({"behavior": "deny"})).expect(409).json();
@@ -84,13 +83,8 @@ fn a_suggestion_of_the_cli_is_remembered_and_a_denial_is_told() {
     let asked = request(&served, &session);
     let path =
         |request: &Value| format!("/v1/sessions/{session}/permissions/{}", request["id"].as_str().unwrap());
-    let suggestions = &asked["kind"]["suggestions"];
-    if let Some(suggestion) = suggestions.as_array().unwrap().iter().find(|one| one["type"] != "setMode") {
-        let answer = json!({"behavior": "allow", "updated_permissions": [suggestion]});
-        served.client.post(&path(&asked), &answer).expect(200);
-    } else {
-        served.client.post(&path(&asked), &json!({"behavior": "allow"})).expect(200);
-    }
+    let answer = json!({"behavior": "allow", "remember": [{"suggestion": 0, "destination": "session"}]});
+    served.client.post(&path(&asked), &answer).expect(200);
     served.wait_for_status(&session, "idle");
     let mkdir = script(r#"{"tool":"Bash","input":{"command":"mkdir never"}},{"text":"Well"}"#);
     served.send(&session, &mkdir);

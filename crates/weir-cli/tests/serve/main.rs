@@ -8,6 +8,7 @@ mod common;
 
 mod attacks;
 mod conversation;
+mod decisions;
 mod demo;
 mod doors;
 mod proxy;

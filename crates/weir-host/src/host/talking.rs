@@ -356,12 +356,21 @@ impl Host {
     ) -> Result<(), HostError> {
         let room = self.room(id).await?;
         let session = room.lock().session.clone();
+        let mode = mode_of(&decision);
         let answered = match session {
             Some(session) => session.session().answer(request, decision, Some(by.name.clone())).await,
             None => Err(SessionError::NoSuchRequest),
         };
         match answered {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                // The next process is started with the mode that was decided on.
+                if mode.is_some() {
+                    room.lock().kept.permission_mode = mode;
+                    room.note("permission_mode", by);
+                    room.refresh();
+                }
+                Ok(())
+            }
             // The process may be another one than that which asked.
             Err(SessionError::NoSuchRequest | SessionError::Stopped) => {
                 let state = room.lock();
@@ -433,6 +442,12 @@ impl Host {
             None => self.row(id).await.map(|_| None),
         }
     }
+}
+
+/// The permission mode that a decision sets; the last one counts.
+fn mode_of(decision: &Decision) -> Option<String> {
+    let Decision::Allow { remember, .. } = decision else { return None };
+    remember.iter().filter_map(weir_wire::PermissionUpdate::mode).next_back().map(str::to_owned)
 }
 
 /// Without a process there is nobody to tell; the next one is started with it.

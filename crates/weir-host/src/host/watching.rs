@@ -1,9 +1,10 @@
 //! Watching a session: first the viewer's queue is there, then the snapshot is made, both in one step.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use weir_store::{ConversationId, Cursor, Resume};
-use weir_transcript::{Request, RequestState, View};
+use weir_transcript::{FilePreview, Request, RequestKind, RequestState, View};
 use weir_wire::RequestId;
 
 use super::Host;
@@ -37,6 +38,30 @@ impl Host {
         let room = self.room(id).await?;
         let state = room.lock();
         Ok(state.book.view().request(request).cloned())
+    }
+
+    /// What a call that waits for permission would do to the file that it writes; none where it writes none. Of files
+    /// outside the folders that sessions may work in only the existence is told.
+    ///
+    /// # Errors
+    /// If there is no such session, or no such request that still waits.
+    pub async fn preview(
+        &self,
+        id: &ConversationId,
+        request: &RequestId,
+    ) -> Result<Option<FilePreview>, HostError> {
+        let room = self.room(id).await?;
+        let cwd = PathBuf::from(&room.info().cwd);
+        let found = room.lock().book.view().request(request).cloned();
+        let open = found.filter(|request| request.state == RequestState::Open);
+        let Some(RequestKind::Permission { tool_name, input, .. }) = open.map(|request| request.kind) else {
+            return Err(HostError::NoSuchRequest);
+        };
+        drop(room);
+        self.blocking(move |core| {
+            Ok(weir_session::file_preview(&tool_name, &input, &cwd, Some(&core.options.roots)))
+        })
+        .await
     }
 
     /// What a person has to answer.

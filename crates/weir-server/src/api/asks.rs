@@ -1,18 +1,19 @@
-//! Answers of people: permissions and questions. The first one counts, and whoever is late hears who was first.
+//! Decisions of people: permissions, plans and questions. The first one counts, and later ones hear whose it was.
 
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
-use weir_host::{Actor, ConversationId, Decision};
-use weir_transcript::RequestKind;
-use weir_wire::{PermissionUpdate, QuestionAnswers, RawJson, RequestId};
+use weir_host::{Actor, ConversationId, Decision, HostError};
+use weir_transcript::{FilePreview, Request, RequestKind};
+use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId};
 
-use super::answer;
+use super::answer::{self, Answer};
+use super::decisions::{ASKS, check_role, check_shape, updates};
 use super::errors::session_id;
 use super::sessions::check_mode;
 use super::types::{AnswerPermission, AnswerQuestion, Answered, Behavior, Choice};
-use crate::auth::{Principal, Role};
+use crate::auth::Principal;
 use crate::extract::{Json, Path};
 use crate::guard::Audited;
 use crate::problem::{Details, Problem};
@@ -21,15 +22,16 @@ use crate::state::App;
 /// What the model is told when a person denies something and says nothing.
 const DENIED: &str = "A person looked at this and did not allow it.";
 
-/// Answers a request for permission, or for leave to carry out a plan.
+/// Decides on a request for permission, or on a plan.
 ///
-/// To change the call's arguments takes the role `driver`, because that is to say what is done. Rules for later calls
-/// must be those that the CLI suggested with the request.
+/// The role `approver` allows or denies what is asked, as it is asked. Other arguments, a rule for the session and
+/// another permission mode take the role `driver`; a rule that is stored takes the role `admin`. A rule is named by
+/// its place in the request's suggestions, and the server makes the change of the settings from it.
 #[utoipa::path(post, path = "/v1/sessions/{id}/permissions/{request_id}", tag = "answers",
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     request_body = AnswerPermission, responses(
         (status = 200, description = "It is answered.", body = Answered),
-        (status = 409, description = "Somebody else was first: `answered_by` says who.", body = Details, content_type = "application/problem+json"),
+        (status = 409, description = "Another decision came first: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn permission(
     State(app): State<App>,
@@ -38,41 +40,92 @@ pub(crate) async fn permission(
     Json(body): Json<AnswerPermission>,
 ) -> Result<Response, Problem> {
     let id = session_id(&id)?;
-    let said = match body.behavior {
-        Behavior::Allow => format!("allow {request}"),
-        Behavior::Deny => format!("deny {request}"),
-    };
-    let decision = match body.behavior {
-        Behavior::Deny => {
-            if body.updated_input.is_some() || body.updated_permissions.is_some() {
-                let detail = "a denial has no updated_input and no updated_permissions";
-                return Err(Problem::unprocessable("bad_answer", detail));
-            }
-            let message = body.message.filter(|message| !message.trim().is_empty());
-            Decision::Deny {
-                message: message.unwrap_or_else(|| DENIED.to_owned()),
-                interrupt: body.interrupt.unwrap_or(false),
-            }
-        }
-        Behavior::Allow => {
-            if body.updated_input.is_some() && who.role < Role::Driver {
-                let detail = "to change what is done takes the role driver; allow or deny it as it is";
-                return Err(Problem::forbidden("role", detail).with("needs", Role::Driver.as_str()));
-            }
-            let wanted = body.updated_permissions.unwrap_or_default();
-            let remember = suggested(&app, &id, &request, &wanted).await?;
-            Decision::Allow { input: body.updated_input.map(Value::Object), remember }
-        }
-    };
+    check_shape(&body)?;
+    check_role(who.role, &body)?;
+    if let Some(mode) = &body.permission_mode {
+        check_mode(&app, mode)?;
+    }
+    if body.behavior == Behavior::Deny {
+        let message = body.message.filter(|message| !message.trim().is_empty());
+        let decision = Decision::Deny {
+            message: message.unwrap_or_else(|| DENIED.to_owned()),
+            interrupt: body.interrupt.unwrap_or(false),
+        };
+        let said = format!("deny {request}");
+        return decide(&app, &who, &id, request, decision, said).await;
+    }
+    let asked = app.host().request(&id, &RequestId::from(request.as_str())).await?;
+    let asked = asked.ok_or(HostError::NoSuchRequest)?;
+    let remember = remembered(&app, &who, &body, &asked)?;
+    let mut said = format!("allow {request}");
+    for update in &remember {
+        // Whoever reads the audit log later wants to know what else was allowed.
+        said.push_str(&format!(" {}", update.as_value()));
+    }
+    if body.updated_input.is_some() {
+        said.push_str(" with other arguments");
+    }
+    let decision = Decision::Allow { input: body.updated_input.map(Value::Object), remember };
     decide(&app, &who, &id, request, decision, said).await
 }
 
-/// Answers questions, or says why nobody does.
+/// The changes of rules and mode that come with an approval.
+fn remembered(
+    app: &App,
+    who: &Principal,
+    body: &AnswerPermission,
+    asked: &Request,
+) -> Result<Vec<PermissionUpdate>, Problem> {
+    let bad = |detail: &str| Err(Problem::unprocessable("bad_answer", detail));
+    match &asked.kind {
+        RequestKind::Permission { .. } if body.permission_mode.is_some() => bad(
+            "only the approval of a plan has a permission_mode; a mode that is suggested is named by remember",
+        ),
+        RequestKind::Permission { suggestions, context, .. } => {
+            let roots = &app.host().options().roots;
+            let updates = updates(who.role, &body.remember, suggestions, context, roots)?;
+            updates.iter().filter_map(PermissionUpdate::mode).try_for_each(|mode| check_mode(app, mode))?;
+            Ok(updates)
+        }
+        RequestKind::Plan { .. } if !body.remember.is_empty() => bad("a plan has no suggestions to remember"),
+        RequestKind::Plan { .. } => {
+            let mode = body.permission_mode.as_deref().unwrap_or(ASKS);
+            if mode == "plan" {
+                return bad("a plan is not carried out in the mode plan; deny it to keep planning");
+            }
+            // Without it the CLI goes back to the mode before the plan, which may ask for nothing.
+            Ok(vec![PermissionUpdate::set_mode(mode, "session")])
+        }
+        // The engine says what this kind of request takes instead.
+        _ if body.remember.is_empty() && body.permission_mode.is_none() => Ok(Vec::new()),
+        _ => bad("only a request for permission has suggestions, and only a plan has a permission_mode"),
+    }
+}
+
+/// What a call that waits for permission would do to the file that it writes.
+///
+/// The file is read only where it lies below a root of the server after all links were followed, and up to 1 MiB; of
+/// others it is only told that they exist.
+#[utoipa::path(get, path = "/v1/sessions/{id}/permissions/{request_id}/preview", tag = "answers",
+    params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
+    responses(
+        (status = 200, description = "What would become of the file.", body = FilePreview),
+        (status = 404, description = "There is no such open request, or it writes no file.", body = Details, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn preview(
+    State(app): State<App>,
+    Path((id, request)): Path<(String, String)>,
+) -> Answer<FilePreview> {
+    let preview = app.host().preview(&session_id(&id)?, &RequestId::from(request.as_str())).await?;
+    answer::ok(preview.ok_or_else(|| Problem::not_found("this request writes no file"))?)
+}
+
+/// Answers questions, or declines them with a reason.
 #[utoipa::path(post, path = "/v1/sessions/{id}/questions/{request_id}", tag = "answers",
     params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
     request_body = AnswerQuestion, responses(
         (status = 200, description = "It is answered.", body = Answered),
-        (status = 409, description = "Somebody else was first: `answered_by` says who.", body = Details, content_type = "application/problem+json"),
+        (status = 409, description = "Another answer came first: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn question(
     State(app): State<App>,
@@ -116,34 +169,4 @@ async fn decide(
     let mut response = answer::ok(answered).into_response();
     response.extensions_mut().insert(Audited(said));
     Ok(response)
-}
-
-/// The rules that are wanted, each of which must be one that the CLI suggested: nobody may name scopes of their own.
-async fn suggested(
-    app: &App,
-    id: &ConversationId,
-    request: &str,
-    wanted: &[Value],
-) -> Result<Vec<PermissionUpdate>, Problem> {
-    if wanted.is_empty() {
-        return Ok(Vec::new());
-    }
-    let request = app.host().request(id, &RequestId::from(request)).await?;
-    let Some(RequestKind::Permission { suggestions, .. }) = request.map(|request| request.kind) else {
-        return Err(weir_host::HostError::NoSuchRequest.into());
-    };
-    let mut updates = Vec::new();
-    for update in wanted {
-        if !suggestions.contains(update) {
-            let detail = "each of updated_permissions must be one of the request's own suggestions";
-            return Err(Problem::unprocessable("bad_answer", detail));
-        }
-        if update.get("type").and_then(Value::as_str) == Some("setMode") {
-            check_mode(app, update.get("mode").and_then(Value::as_str).unwrap_or_default())?;
-        }
-        let text = update.to_string();
-        let json = RawJson::parse(text.as_bytes()).map_err(|error| Problem::internal(&error))?;
-        updates.push(PermissionUpdate::suggested(json));
-    }
-    Ok(updates)
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod asks;
 mod control;
+mod decisions;
 mod errors;
 mod events;
 mod folders;

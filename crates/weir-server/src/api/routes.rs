@@ -96,6 +96,7 @@ fn approver() -> Router<App> {
     Router::new()
         .route("/v1/sessions/{id}/interrupt", post(control::interrupt))
         .route("/v1/sessions/{id}/permissions/{request_id}", post(asks::permission))
+        .route("/v1/sessions/{id}/permissions/{request_id}/preview", get(asks::preview))
         .route("/v1/sessions/{id}/questions/{request_id}", post(asks::question))
 }
 
@@ -150,7 +151,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         sessions::create, sessions::list, sessions::show, sessions::change, sessions::delete, sessions::fork,
         messages::send, messages::list, messages::cancel,
         control::interrupt, control::stop, control::resume, control::set_model, control::set_permission_mode,
-        asks::permission, asks::question,
+        asks::permission, asks::preview, asks::question,
         history::transcript, history::log, history::export, history::diff, history::tool_output,
         history::tool_image, history::message_image,
         folders::show, folders::trust, folders::distrust,

@@ -12,6 +12,7 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use weir_host::{Image, MessageInfo, MessageMode, SessionInfo, SlashCommand};
 use weir_transcript::{Change, Entry, View};
+use weir_wire::RuleDestination;
 
 use crate::audit::AuditEntry;
 use crate::auth::{Role, TokenInfo};
@@ -173,7 +174,7 @@ pub(crate) struct Stopped {
     pub(crate) stopped: bool,
 }
 
-/// The answer to a request for permission.
+/// The decision on a request for permission, or on a plan.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnswerPermission {
@@ -181,13 +182,28 @@ pub(crate) struct AnswerPermission {
     pub(crate) behavior: Behavior,
     /// What the model is told with a denial.
     pub(crate) message: Option<String>,
-    /// Arguments that replace those of the call.
+    /// Arguments that replace those of the call. Takes the role `driver`.
     #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
     pub(crate) updated_input: Option<serde_json::Map<String, Value>>,
-    /// Those of the CLI's suggestions that hold from now on.
-    pub(crate) updated_permissions: Option<Vec<Value>>,
+    /// Suggestions of the request that hold from now on. Takes the role `driver` for the session, and `admin` where
+    /// it is stored.
+    #[serde(default)]
+    pub(crate) remember: Vec<Remember>,
+    /// The permission mode in which a plan is carried out: `default`, which asks for each edit, where nothing is said.
+    /// Other modes take the role `driver`.
+    pub(crate) permission_mode: Option<String>,
     /// Whether a denial ends the turn.
     pub(crate) interrupt: Option<bool>,
+}
+
+/// A suggestion that holds from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Remember {
+    /// Its place in the request's `suggestions`, from 0.
+    pub(crate) suggestion: usize,
+    /// Where it is kept.
+    pub(crate) destination: RuleDestination,
 }
 
 /// Whether a tool may be used.

@@ -29,6 +29,7 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/v1/sessions/{id}/stop", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/resume", Some(Role::Driver)),
     ("POST", "/v1/sessions/{id}/permissions/{request_id}", Some(Role::Approver)),
+    ("GET", "/v1/sessions/{id}/permissions/{request_id}/preview", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/questions/{request_id}", Some(Role::Approver)),
     ("PUT", "/v1/sessions/{id}/model", Some(Role::Driver)),
     ("PUT", "/v1/sessions/{id}/permission-mode", Some(Role::Driver)),

@@ -210,8 +210,9 @@ async fn answers_are_checked() {
     }
     let edited = json!({"behavior": "allow", "updated_input": {"command": "rm -rf /"}});
     assert_eq!(ask(Role::Approver, "permissions/none", edited).await.problem(403), "role");
-    let scopes = json!({"behavior": "allow", "updated_permissions": [{"type": "setMode", "mode": "bypassPermissions"}]});
-    assert_eq!(ask(Role::Approver, "permissions/none", scopes).await.problem(404), "request_not_found");
+    let rule = json!({"behavior": "allow", "remember": [{"suggestion": 0, "destination": "session"}]});
+    assert_eq!(ask(Role::Approver, "permissions/none", rule.clone()).await.problem(403), "role");
+    assert_eq!(ask(Role::Driver, "permissions/none", rule).await.problem(404), "request_not_found");
     for bad in [json!({}), json!({"answers": {"q": "a"}, "decline": "no"}), json!({"answers": {"q": 7}})] {
         let answer = ask(Role::Approver, "questions/none", bad.clone()).await;
         assert_eq!(answer.status, 422, "{bad}: {}", answer.text());

@@ -44,11 +44,21 @@ pub(crate) enum Misbehaviour {
     Escapes,
     ReorderedKeys,
     DuplicateResponses,
+    /// Members that permission requests have from now on.
+    AskWith(Json),
     // Lines that come before the answer.
-    HugeLine { bytes: usize },
-    SmallLines { bytes: usize },
-    Messages { count: u64 },
-    StderrFlood { bytes: usize },
+    HugeLine {
+        bytes: usize,
+    },
+    SmallLines {
+        bytes: usize,
+    },
+    Messages {
+        count: u64,
+    },
+    StderrFlood {
+        bytes: usize,
+    },
     UnknownType,
     UnknownSubtype,
     UnknownBlock,
@@ -57,21 +67,36 @@ pub(crate) enum Misbehaviour {
     SandboxDebug,
     BlankLines,
     KeepAlive,
-    RateLimit { seconds: u64 },
+    RateLimit {
+        seconds: u64,
+    },
     UnknownControlRequest,
     CancelledRequest,
-    Orphan { seconds: u64 },
+    Elicit(Json),
+    Orphan {
+        seconds: u64,
+    },
     // How a turn ends.
     StrayResult,
-    LateResult { after: Duration },
+    LateResult {
+        after: Duration,
+    },
     NoResult,
     ResultObject,
     TruncatedResult,
     EmptyResultFirst,
     // The process.
-    Silence { at: Point },
-    Crash { at: Point, exit: Option<u8>, signal: Option<String> },
-    SlowStart { time: Duration },
+    Silence {
+        at: Point,
+    },
+    Crash {
+        at: Point,
+        exit: Option<u8>,
+        signal: Option<String>,
+    },
+    SlowStart {
+        time: Duration,
+    },
     IgnoreSigterm,
     IgnoreSigint,
     IgnoreEof,
@@ -142,6 +167,8 @@ fn one(name: &str, value: &Json) -> Result<Misbehaviour, UnknownMisbehaviour> {
         "rate_limit" => M::RateLimit { seconds: number(3_600.0) as u64 },
         "unknown_control_request" => M::UnknownControlRequest,
         "cancelled_request" => M::CancelledRequest,
+        "ask_with" => M::AskWith(value.clone()),
+        "elicit" => M::Elicit(value.clone()),
         "orphan" => M::Orphan { seconds: number(60.0) as u64 },
         "stray_result" => M::StrayResult,
         "late_result" => M::LateResult { after: seconds(0.2) },

@@ -30,6 +30,8 @@ pub(crate) struct State {
     pub(crate) session_id: String,
     pub(crate) model: String,
     pub(crate) mode: String,
+    /// The mode before the plan, to which the CLI goes back by itself.
+    pub(crate) mode_before_plan: Option<String>,
     /// Rules that the host added by its answers.
     pub(crate) rules: Rules,
     /// Files whose contents the model knows.
@@ -45,6 +47,18 @@ pub(crate) struct State {
     pub(crate) plan_file: Option<PathBuf>,
     /// When each prompt of the persona was last seen to fail, and the like: how often a step was tried.
     pub(crate) tries: std::collections::HashMap<String, u64>,
+}
+
+impl State {
+    /// Changes the permission mode, and remembers the one before a plan.
+    pub(crate) fn set_mode(&mut self, mode: &str) {
+        self.mode_before_plan = match mode {
+            "plan" if self.mode == "plan" => self.mode_before_plan.take(),
+            "plan" => Some(self.mode.clone()),
+            _ => None,
+        };
+        mode.clone_into(&mut self.mode);
+    }
 }
 
 /// A running simulated CLI.

@@ -19,6 +19,9 @@ impl Fold {
                 let kind = RequestKind::Elicitation {
                     server: ask.mcp_server_name.to_str().into(),
                     message: ask.message.to_str().into(),
+                    url: ask.url.map(|url| url.to_str().into_owned()),
+                    schema: ask.requested_schema.map(|schema| schema.to_value()).unwrap_or_default(),
+                    order: ask.property_order.iter().map(|name| name.to_str().into_owned()).collect(),
                 };
                 self.open_request(message.request_id.to_id(), None, kind, sink);
             }
@@ -48,6 +51,7 @@ impl Fold {
                 reason: owned(ask.decision_reason),
                 blocked_path: owned(ask.blocked_path),
                 suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
+                context: ask.context(),
             },
         };
         let is_new = self.open_request(id.clone(), call, kind, sink);

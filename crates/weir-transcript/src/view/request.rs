@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{Question, RequestId, ToolUseId, TurnId};
+use weir_wire::{PermissionContext, Question, RequestId, ToolUseId, TurnId};
 
 use super::EntryId;
 
@@ -47,8 +47,11 @@ pub enum RequestKind {
         reason: Option<String>,
         /// The path outside the allowed folders.
         blocked_path: Option<String>,
-        /// Rules that would let it pass from now on.
+        /// Rules that would let it pass from now on. A decision names one by its place in this list.
         suggestions: Vec<Value>,
+        /// What the CLI says about the request apart from the call itself.
+        #[serde(default, skip_serializing_if = "PermissionContext::is_empty")]
+        context: PermissionContext,
     },
     /// Questions with choices.
     Question {
@@ -70,6 +73,15 @@ pub enum RequestKind {
         server: String,
         /// What it says.
         message: String,
+        /// The address to open, where the answer is given there and not in a form.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
+        /// The JSON schema of the form; an object with simple members.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        schema: Value,
+        /// The members of the form in the order in which the server listed them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        order: Vec<String>,
     },
 }
 

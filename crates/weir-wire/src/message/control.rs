@@ -3,6 +3,7 @@
 use crate::decode::object::{Field, Problems, wire_struct};
 use crate::id::{IdRef, RequestId, ToolUseId};
 use crate::json::{Node, RawJson, Text};
+use crate::permission::{AskRule, McpServerName, PermissionContext, PermissionRule};
 
 wire_struct! {
     /// The CLI asks for something and waits for the answer. Every request gets one.
@@ -80,6 +81,65 @@ wire_struct! {
         optional decision_reason: Text<'a> = "decision_reason",
         /// The sub-agent that asks, by the CLI's own name.
         optional agent_id: Text<'a> = "agent_id",
+        /// The kind of `decision_reason`, such as `rule`, `hook` or `safetyCheck`.
+        optional decision_reason_type: Text<'a> = "decision_reason_type",
+        /// Set where a safety check is involved: whether a classifier may pass it, or only a person.
+        optional classifier_approvable: bool = "classifier_approvable",
+        /// Set where no rule may be offered that lets such calls pass from now on.
+        optional suppress_always_allow_rule: bool = "suppress_always_allow_rule",
+        /// Set where a single stray key must not approve.
+        optional default_to_no: bool = "default_to_no",
+        /// The rule of the user's settings that demands a person's answer.
+        optional matched_ask_rule: MatchedRule<'a> = "matched_ask_rule",
+        /// The MCP server whose tool it is.
+        optional mcp_server: McpServer<'a> = "mcp_server",
+    }
+}
+
+wire_struct! {
+    /// A rule of the user's settings that matched a call.
+    MatchedRule {
+        /// Which settings have it, such as `userSettings`.
+        optional origin: Text<'a> = "source",
+        /// The tool that it is about.
+        optional tool_name: Text<'a> = "tool_name",
+        /// Which calls of the tool; all where it is left out.
+        optional rule_content: Text<'a> = "rule_content",
+    }
+}
+
+wire_struct! {
+    /// An MCP server, as a permission request names it.
+    McpServer {
+        /// Its name in the configuration.
+        optional name: Text<'a> = "name",
+        /// Where its configuration comes from, such as `sdk` or `project`.
+        optional origin: Text<'a> = "source",
+    }
+}
+
+impl CanUseTool<'_> {
+    /// What the CLI says about the request apart from the call itself.
+    pub fn context(&self) -> PermissionContext {
+        let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
+        PermissionContext {
+            default_to_no: self.default_to_no.unwrap_or(false),
+            suppress_always_allow_rule: self.suppress_always_allow_rule.unwrap_or(false),
+            requires_user_interaction: self.requires_user_interaction.unwrap_or(false),
+            decision_reason_type: owned(self.decision_reason_type),
+            classifier_approvable: self.classifier_approvable,
+            matched_ask_rule: self.matched_ask_rule.as_ref().map(|rule| AskRule {
+                source: owned(rule.origin),
+                rule: PermissionRule {
+                    tool_name: owned(rule.tool_name).unwrap_or_default(),
+                    rule_content: owned(rule.rule_content),
+                },
+            }),
+            mcp_server: self.mcp_server.as_ref().map(|server| McpServerName {
+                name: owned(server.name).unwrap_or_default(),
+                source: owned(server.origin),
+            }),
+        }
     }
 }
 
@@ -118,6 +178,8 @@ wire_struct! {
         optional url: Text<'a> = "url",
         /// The shape of the answer, for `form`.
         optional requested_schema: RawJson<'a> = "requested_schema",
+        /// The members of the schema in the order in which the server listed them.
+        list property_order: Vec<Text<'a>> = "property_order",
     }
 }
 

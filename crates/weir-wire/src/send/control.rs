@@ -282,6 +282,21 @@ pub enum AnswerError {
 pub struct PermissionUpdate(Value);
 
 impl PermissionUpdate {
+    pub(crate) fn new(update: Value) -> Self {
+        Self(update)
+    }
+
+    /// The change in the CLI's form.
+    pub fn as_value(&self) -> &Value {
+        &self.0
+    }
+
+    /// The permission mode that it sets; none for other changes.
+    pub fn mode(&self) -> Option<&str> {
+        let sets = self.0.get("type").and_then(Value::as_str) == Some("setMode");
+        self.0.get("mode").and_then(Value::as_str).filter(|_| sets)
+    }
+
     /// Takes a suggestion of the CLI as it came.
     pub fn suggested(suggestion: RawJson<'_>) -> Self {
         Self(suggestion.to_value())

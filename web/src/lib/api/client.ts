@@ -3,6 +3,7 @@
 import type {
   Accepted,
   FileDiff,
+  FilePreview,
   Folder,
   LogLine,
   Me,
@@ -123,6 +124,11 @@ export class Client {
 
   answerPermission(id: string, request: string, answer: PermissionAnswer): Promise<{ answered_by: string }> {
     return this.#json("POST", `${at(id)}/permissions/${encodeURIComponent(request)}`, answer);
+  }
+
+  /** What a call would do to the file that it writes. */
+  preview(id: string, request: string): Promise<FilePreview> {
+    return this.#json("GET", `${at(id)}/permissions/${encodeURIComponent(request)}/preview`);
   }
 
   answerQuestion(id: string, request: string, answer: QuestionAnswer): Promise<{ answered_by: string }> {

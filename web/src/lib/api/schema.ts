@@ -116,8 +116,9 @@ export type AnswerPermission = {
   behavior: Behavior;
   interrupt?: boolean | null;
   message?: string | null;
+  permission_mode?: string | null;
+  remember?: Array<Remember>;
   updated_input?: Record<string, unknown> | null;
-  updated_permissions?: Array<unknown> | null;
 };
 
 export type AnswerQuestion = {
@@ -137,6 +138,10 @@ export type ApiError = {
 };
 
 export type ApiMessageId = string;
+
+export type AskRule = PermissionRule & ({
+  source?: string | null;
+});
 
 export type AuditEntry = {
   action: string;
@@ -406,6 +411,18 @@ export type FileDiff = {
   unified: string;
 };
 
+export type FileEffect = "creates" | "replaces" | "edits";
+
+export type FilePreview = {
+  added: number;
+  cut: boolean;
+  diff?: string | null;
+  effect: FileEffect;
+  path: string;
+  reason?: string | null;
+  removed: number;
+};
+
 export type ForkSession = {
   name?: string | null;
 };
@@ -452,6 +469,11 @@ export type Json = unknown;
 export type McpServer = {
   name: string;
   status: string;
+};
+
+export type McpServerName = {
+  name: string;
+  source?: string | null;
 };
 
 export type Me = {
@@ -595,6 +617,21 @@ export type ParentInfo = {
   seq: number;
 };
 
+export type PermissionContext = {
+  classifier_approvable?: boolean | null;
+  decision_reason_type?: string | null;
+  default_to_no?: boolean;
+  matched_ask_rule?: AskRule | null;
+  mcp_server?: McpServerName | null;
+  requires_user_interaction?: boolean;
+  suppress_always_allow_rule?: boolean;
+};
+
+export type PermissionRule = {
+  rule_content?: string | null;
+  tool_name: string;
+};
+
 export type PictureBytes = string;
 
 export type Problem = {
@@ -624,6 +661,11 @@ export type RateLimit = {
   utilization?: number | null;
 };
 
+export type Remember = {
+  destination: RuleDestination;
+  suggestion: number;
+};
+
 export type RemovedEvent = {
   id: string;
 };
@@ -642,6 +684,7 @@ export type RequestId = string;
 
 export type RequestKind = ({
   blocked_path?: string | null;
+  context?: PermissionContext;
   description?: string | null;
   input: unknown;
   kind: "permission";
@@ -656,11 +699,14 @@ export type RequestKind = ({
   input: unknown;
   kind: "plan";
   plan?: string | null;
-}) | {
+}) | ({
   kind: "elicitation";
   message: string;
+  order?: Array<string>;
+  schema?: unknown;
   server: string;
-};
+  url?: string | null;
+});
 
 export type RequestState = {
   state: "open";
@@ -737,6 +783,8 @@ export type ResumeReport = {
 };
 
 export type Role = "viewer" | "approver" | "driver" | "admin";
+
+export type RuleDestination = "session" | "localSettings" | "projectSettings" | "userSettings";
 
 export type SendMessage = {
   client_id: string;

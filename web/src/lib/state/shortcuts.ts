@@ -23,14 +23,15 @@ export const SHORTCUTS: { title: string; list: Shortcut[] }[] = [
       { keys: ["]"], what: "Show or hide the details" },
       { keys: ["1…5"], what: "Changes, todos, agents, usage, raw" },
       { keys: ["End"], what: "Jump to the latest" },
+      { keys: ["r"], what: "Go to the request that needs your answer" },
       { keys: ["Tab"], what: "Go on to the next control" },
     ],
   },
   {
-    title: "When the agent asks",
+    title: "On a request that has the focus",
     list: [
       { keys: ["a"], what: "Allow once; approve the plan" },
-      { keys: ["s"], what: "Allow for this session; approve and accept edits" },
+      { keys: ["s"], what: "Always allow…; approve the plan and accept edits" },
       { keys: ["e"], what: "Edit what it wants to do" },
       { keys: ["d"], what: "Deny, with a reason" },
       { keys: ["1…9"], what: "Choose an answer" },
@@ -90,6 +91,8 @@ function actionOf(app: App, key: string, target: HTMLElement): (() => void) | nu
       return () => app.step(1);
     case "k":
       return () => app.step(-1);
+    case "r":
+      return () => document.querySelector<HTMLElement>(".pane.active [data-request]")?.focus();
     case "[":
       return () => app.toggleLeft();
     case "]":

@@ -154,7 +154,7 @@ fn set_mode(sim: &Sim, request: &Json) -> Reply {
             return error(text, "bypass_not_launched");
         }
     }
-    sim.state().mode = mode.to_owned();
+    sim.state().set_mode(mode);
     success(object! { "mode" => mode })
 }
 

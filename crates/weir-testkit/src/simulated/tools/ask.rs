@@ -52,14 +52,19 @@ pub(super) fn written_plan(sim: &Sim) -> Option<String> {
     std::fs::read_to_string(plan_file(sim)).ok()
 }
 
-/// The plan was approved: the mode goes back to the usual one.
+/// The plan was approved: the mode goes back to the one before the plan, unless the host has set another.
 pub(super) fn exit_plan_mode(sim: &Arc<Sim>, agent: &Agent) -> Outcome {
-    let was_plan = {
+    let next = {
         let mut state = sim.state();
-        std::mem::replace(&mut state.mode, "default".to_owned()) == "plan"
+        let before = state.mode_before_plan.take().unwrap_or_else(|| "default".to_owned());
+        let was_plan = state.mode == "plan";
+        was_plan.then(|| {
+            state.set_mode(&before);
+            before
+        })
     };
-    if was_plan && !sim.profile.is_old() {
-        let mode = object! { "status" => Json::Null, "permissionMode" => "default" };
+    if let Some(mode) = next.filter(|_| !sim.profile.is_old()) {
+        let mode = object! { "status" => Json::Null, "permissionMode" => mode };
         sim.out.line(&lines::system(sim, &agent.ids, "status", mode));
     }
     let path = plan_file(sim).display().to_string();
@@ -76,7 +81,7 @@ pub(super) fn exit_plan_mode(sim: &Arc<Sim>, agent: &Agent) -> Outcome {
 
 /// The model wants to plan first.
 pub(super) fn enter_plan_mode(sim: &Sim, agent: &Agent) -> Outcome {
-    sim.state().mode = "plan".to_owned();
+    sim.state().set_mode("plan");
     if !sim.profile.is_old() {
         let mode = object! { "status" => Json::Null, "permissionMode" => "plan" };
         sim.out.line(&lines::system(sim, &agent.ids, "status", mode));

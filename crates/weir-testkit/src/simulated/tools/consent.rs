@@ -11,6 +11,7 @@ use crate::simulated::hooks;
 use crate::simulated::host::AskError;
 use crate::simulated::ledger::Tokens;
 use crate::simulated::lines;
+use crate::simulated::misbehave::Misbehaviour;
 use crate::simulated::permissions::{self, Decision, Facts, Question, Rules};
 use crate::simulated::sim::Sim;
 
@@ -152,6 +153,13 @@ fn request(sim: &Sim, call: &Call, input: &Json, question: &Question) -> Json {
     if new && question.interaction {
         request.set("requires_user_interaction", true);
     }
+    let more = sim.misbehaviour(|misbehaviour| match misbehaviour {
+        Misbehaviour::AskWith(members) => Some(members.clone()),
+        _ => None,
+    });
+    for (name, value) in more.iter().flat_map(|members| members.members()) {
+        request.set(name, value);
+    }
     request
 }
 
@@ -223,7 +231,7 @@ fn update_permissions(sim: &Sim, agent: &Agent, updates: &Json) {
         match update.str_of("type") {
             Some("setMode") => {
                 let mode = update.str_of("mode").unwrap_or("default");
-                sim.state().mode = mode.to_owned();
+                sim.state().set_mode(mode);
                 if !sim.profile.is_old() {
                     let status = object! { "status" => Json::Null, "permissionMode" => mode };
                     sim.out.line(&lines::system(sim, &agent.ids, "status", status));

@@ -66,6 +66,7 @@ fn happens_once(misbehaviour: &Misbehaviour) -> bool {
             | M::RateLimit { .. }
             | M::UnknownControlRequest
             | M::CancelledRequest
+            | M::Elicit(_)
             | M::Orphan { .. }
     )
 }
@@ -113,6 +114,7 @@ fn play_one(sim: &Arc<Sim>, agent: &Agent, misdeed: &Misbehaviour) -> Result<(),
         M::RateLimit { seconds } => rate_limit(sim, agent, *seconds),
         M::UnknownControlRequest => unknown_request(sim, agent)?,
         M::CancelledRequest => cancelled_request(sim, agent),
+        M::Elicit(members) => elicitation(sim, agent, members)?,
         M::Orphan { seconds } => orphan(sim, agent, *seconds),
         _ => {}
     }
@@ -160,6 +162,21 @@ fn unknown_request(sim: &Sim, agent: &Agent) -> Result<(), Stop> {
         Err(AskError::Stopped(reason)) => return Err(reason),
     };
     say(sim, agent, &format!("To an unknown request the host gave {answer}"));
+    Ok(())
+}
+
+/// Asks what an MCP server wants to know, and says what came back.
+fn elicitation(sim: &Sim, agent: &Agent, members: &Json) -> Result<(), Stop> {
+    let mut request = object! { "subtype" => "elicitation" };
+    for (name, value) in members.members() {
+        request.set(name, value);
+    }
+    let answer = match sim.host.ask(&sim.out, &agent.ids.uuid(), request, &agent.cancel) {
+        Ok(answer) => answer.to_string(),
+        Err(AskError::Refused(_) | AskError::Closed) => object! { "action" => "cancel" }.to_string(),
+        Err(AskError::Stopped(reason)) => return Err(reason),
+    };
+    say(sim, agent, &format!("The server got {answer}"));
     Ok(())
 }
 

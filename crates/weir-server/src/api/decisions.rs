@@ -1,0 +1,172 @@
+//! What a role may decide about a request for permission. No IO.
+//!
+//! The table in `docs/server.md` says the same for people, and `tests/http/decisions.rs` goes through it.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+use weir_wire::{
+    PermissionContext, PermissionRule, PermissionUpdate, RuleDestination, Suggestion, SuggestionKind,
+};
+
+use super::types::{AnswerPermission, Behavior, Remember};
+use crate::auth::Role;
+use crate::problem::Problem;
+
+/// The mode that asks a person for each edit.
+pub(super) const ASKS: &str = "default";
+
+/// Tools whose rules name files.
+const FILE_TOOLS: [&str; 8] = ["Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "Glob", "Grep", "LS"];
+
+/// Refuses what the role may not decide, whatever is asked.
+pub(super) fn check_role(role: Role, answer: &AnswerPermission) -> Result<(), Problem> {
+    let needs = |least: Role, detail: &str| {
+        if role < least {
+            Err(Problem::forbidden("role", detail).with("needs", least.as_str()))
+        } else {
+            Ok(())
+        }
+    };
+    if answer.updated_input.is_some() {
+        needs(Role::Driver, "changing the arguments takes the role driver; allow or deny it as it is")?;
+    }
+    if answer.remember.iter().any(|rule| rule.destination != RuleDestination::Session) {
+        needs(
+            Role::Admin,
+            "storing a rule takes the role admin; keep it for the session, or allow this one call",
+        )?;
+    }
+    if !answer.remember.is_empty() {
+        needs(Role::Driver, "adding a rule takes the role driver; allow or deny this one call")?;
+    }
+    if answer.permission_mode.as_deref().is_some_and(|mode| mode != ASKS) {
+        needs(
+            Role::Driver,
+            "changing the permission mode takes the role driver; approve the plan without it",
+        )?;
+    }
+    Ok(())
+}
+
+/// Refuses members that do not belong to the behavior.
+pub(super) fn check_shape(answer: &AnswerPermission) -> Result<(), Problem> {
+    let bad = |detail: &str| Err(Problem::unprocessable("bad_answer", detail));
+    match answer.behavior {
+        Behavior::Deny
+            if answer.updated_input.is_some()
+                || !answer.remember.is_empty()
+                || answer.permission_mode.is_some() =>
+        {
+            bad("a denial has no updated_input, no remember and no permission_mode")
+        }
+        Behavior::Allow if answer.message.is_some() || answer.interrupt.is_some() => {
+            bad("message and interrupt belong to a denial")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The changes of the rules that are wanted, each made from a suggestion of the request: nobody may name scopes of
+/// their own.
+pub(super) fn updates(
+    role: Role,
+    wanted: &[Remember],
+    suggestions: &[Value],
+    context: &PermissionContext,
+    roots: &[PathBuf],
+) -> Result<Vec<PermissionUpdate>, Problem> {
+    let bad = |detail: String| Problem::unprocessable("bad_answer", detail);
+    if context.suppress_always_allow_rule && !wanted.is_empty() {
+        let detail = "the CLI allows no rule for this request; allow or deny this one call";
+        return Err(Problem::unprocessable("no_rule", detail));
+    }
+    let mut updates = Vec::new();
+    for (at, Remember { suggestion: place, destination }) in wanted.iter().enumerate() {
+        if wanted.iter().take(at).any(|other| other.suggestion == *place) {
+            return Err(bad(format!("suggestion {place} is named twice")));
+        }
+        let suggestion = suggestions.get(*place).ok_or_else(|| {
+            bad(format!("the request has no suggestion {place}; it has {} of them", suggestions.len()))
+        })?;
+        let suggestion = Suggestion::read(suggestion)
+            .ok_or_else(|| bad(format!("suggestion {place} is not one that can be accepted")))?;
+        if matches!(suggestion.kind, SuggestionKind::SetMode(_)) && *destination != RuleDestination::Session {
+            return Err(bad("a permission mode is kept for the session only".to_owned()));
+        }
+        if role < Role::Admin && reaches_out(&suggestion.kind, roots) {
+            let detail =
+                "a rule for files outside the server's roots takes the role admin; allow this one call";
+            return Err(Problem::forbidden("role", detail).with("needs", Role::Admin.as_str()));
+        }
+        updates.push(suggestion.update(*destination));
+    }
+    Ok(updates)
+}
+
+/// Whether a suggestion is about files outside the roots.
+fn reaches_out(kind: &SuggestionKind, roots: &[PathBuf]) -> bool {
+    let is_outside = |path: &Path| {
+        let leaves = path.components().any(|part| part == Component::ParentDir);
+        leaves || !roots.iter().any(|root| path.starts_with(root))
+    };
+    match kind {
+        SuggestionKind::AddDirectories(folders) => folders.iter().any(|folder| is_outside(Path::new(folder))),
+        SuggestionKind::AllowRules(rules) => rules.iter().any(|rule| {
+            let PermissionRule { tool_name, rule_content } = rule;
+            let about_files = FILE_TOOLS.contains(&tool_name.as_str());
+            match rule_content.as_deref() {
+                _ if !about_files => false,
+                // All files, wherever they are.
+                None => true,
+                // Two slashes begin a path from the root of the file system; others are below the session's folder.
+                Some(content) => match content.strip_prefix("//") {
+                    Some(path) => is_outside(&Path::new("/").join(path.trim_start_matches('/'))),
+                    None => content.starts_with('~') || content.split('/').any(|part| part == ".."),
+                },
+            }
+        }),
+        SuggestionKind::SetMode(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn out(suggestion: &Value) -> bool {
+        reaches_out(&Suggestion::read(suggestion).unwrap().kind, &["/srv/work".into()])
+    }
+
+    fn rule(tool: &str, content: Option<&str>) -> Value {
+        json!({"type": "addRules", "behavior": "allow", "destination": "session",
+            "rules": [{"toolName": tool, "ruleContent": content}]})
+    }
+
+    #[test]
+    fn rules_for_files_outside_the_roots_are_recognised() {
+        for (tool, content) in [
+            ("Read", Some("//etc/**")),
+            ("Read", Some("//srv/workshop/**")),
+            ("Read", Some("//srv/work/../other/**")),
+            ("Read", Some("~/.ssh/**")),
+            ("Edit", Some("../other/**")),
+            ("Read", None),
+        ] {
+            assert!(out(&rule(tool, content)), "{tool} {content:?}");
+        }
+        for (tool, content) in [
+            ("Read", Some("//srv/work/a/**")),
+            ("Edit", Some("src/**")),
+            ("Edit", Some("/src/**")),
+            ("Bash", Some("git push:*")),
+            ("mcp__a__b", None),
+        ] {
+            assert!(!out(&rule(tool, content)), "{tool} {content:?}");
+        }
+        let folders = |folder: &str| json!({"type": "addDirectories", "directories": [folder]});
+        assert!(out(&folders("/etc")) && out(&folders("/srv/work/../..")) && !out(&folders("/srv/work/b")));
+    }
+}

@@ -1,0 +1,210 @@
+//! What a call that writes a file would do to it, told from its arguments and the file as it is.
+//!
+//! Pure: whoever may read the file gives its content. Used by everything that asks a person for permission.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::diff;
+
+/// What a call that writes a file would do to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct FilePreview {
+    /// The file, with links resolved as far as it exists.
+    pub path: String,
+    /// What would become of it.
+    pub effect: FileEffect,
+    /// The change as a unified diff; none where it cannot be told.
+    pub diff: Option<String>,
+    /// Lines that would be added.
+    pub added: u32,
+    /// Lines that would be removed.
+    pub removed: u32,
+    /// Whether the diff is too long to be shown whole.
+    pub cut: bool,
+    /// Why there is no diff.
+    pub reason: Option<String>,
+}
+
+/// What would become of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FileEffect {
+    /// It does not exist and would be created.
+    Creates,
+    /// It exists, and its whole content would be replaced.
+    Replaces,
+    /// It exists, and a part of it would change.
+    Edits,
+}
+
+/// The file that a call would write; none where it is not a call that writes a file.
+pub fn proposed_path<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
+    let member = match tool {
+        "Write" | "Edit" | "MultiEdit" => "file_path",
+        "NotebookEdit" => "notebook_path",
+        _ => return None,
+    };
+    input.get(member).and_then(Value::as_str).filter(|path| !path.is_empty())
+}
+
+impl FilePreview {
+    /// The preview of a call of this tool, for a file with this content; none for a file that does not exist.
+    pub fn of(tool: &str, input: &Value, path: &str, before: Option<&str>) -> Self {
+        match proposed(tool, input, before) {
+            Err(reason) => Self::without_diff(path, effect(tool, before.is_some()), reason),
+            Ok((old, new)) => {
+                let (difference, cut) = diff::between(path, old.as_deref(), &new);
+                Self {
+                    path: path.to_owned(),
+                    effect: effect(tool, before.is_some()),
+                    diff: Some(difference.text),
+                    added: difference.added,
+                    removed: difference.removed,
+                    cut,
+                    reason: None,
+                }
+            }
+        }
+    }
+
+    /// The preview of a call for a file that exists and that may not or cannot be shown.
+    pub fn hidden(tool: &str, path: &str, reason: impl Into<String>) -> Self {
+        Self::without_diff(path, effect(tool, true), reason.into())
+    }
+
+    fn without_diff(path: &str, effect: FileEffect, reason: String) -> Self {
+        let path = path.to_owned();
+        Self { path, effect, diff: None, added: 0, removed: 0, cut: false, reason: Some(reason) }
+    }
+}
+
+fn effect(tool: &str, exists: bool) -> FileEffect {
+    match (tool, exists) {
+        (_, false) => FileEffect::Creates,
+        ("Write", true) => FileEffect::Replaces,
+        (_, true) => FileEffect::Edits,
+    }
+}
+
+/// The texts before and after, or why the call would fail.
+fn proposed(tool: &str, input: &Value, before: Option<&str>) -> Result<(Option<String>, String), String> {
+    let text = |input: &Value, name: &str| {
+        let value = input.get(name).and_then(Value::as_str).map(str::to_owned);
+        value.ok_or_else(|| format!("the call has no text `{name}`"))
+    };
+    let old = before.map(str::to_owned);
+    match tool {
+        "Write" => Ok((old, text(input, "content")?)),
+        "Edit" => Ok((old, edited(before, input)?)),
+        "MultiEdit" => {
+            let edits = input.get("edits").and_then(Value::as_array).ok_or("the call has no edits")?;
+            let mut content = old.clone();
+            for edit in edits {
+                content = Some(edited(content.as_deref(), edit)?);
+            }
+            Ok((old, content.unwrap_or_default()))
+        }
+        "NotebookEdit" => {
+            let mode = input.get("edit_mode").and_then(Value::as_str).unwrap_or("replace");
+            let cell = input.get("cell_id").and_then(Value::as_str).unwrap_or_default();
+            let new = if mode == "delete" { String::new() } else { text(input, "new_source")? };
+            if mode == "insert" {
+                return Ok((Some(String::new()), new));
+            }
+            let cell = before.and_then(|notebook| diff::cell_source(notebook, cell));
+            Ok((Some(cell.ok_or("the notebook has no such cell")?), new))
+        }
+        _ => Err("the call does not write a file".to_owned()),
+    }
+}
+
+/// The text after one replacement, as the tool does it.
+fn edited(before: Option<&str>, edit: &Value) -> Result<String, String> {
+    let text = |name: &str| edit.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (old, new) = (text("old_string"), text("new_string"));
+    let Some(before) = before else {
+        return match old {
+            "" => Ok(new.to_owned()),
+            _ => Err("the file does not exist, so the edit would fail".to_owned()),
+        };
+    };
+    let all = edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+    match (old, before.matches(old).take(2).count()) {
+        ("", _) if before.is_empty() => Ok(new.to_owned()),
+        ("", _) => Err("the file is not empty, so the edit would fail".to_owned()),
+        (_, 0) => Err("the text to replace is not in the file, so the edit would fail".to_owned()),
+        (_, _) if all => Ok(before.replace(old, new)),
+        (_, 1) => Ok(before.replacen(old, new, 1)),
+        _ => Err("the text to replace is in the file more than once, so the edit would fail".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(tool: &str, input: &Value, before: Option<&str>) -> FilePreview {
+        FilePreview::of(tool, input, "/w/a", before)
+    }
+
+    #[test]
+    fn an_overwrite_tells_the_lines_that_go() {
+        let write = json!({"file_path": "/w/a", "content": "one\nthree\n"});
+        let preview = of("Write", &write, Some("one\ntwo\n"));
+        assert_eq!((preview.effect, preview.added, preview.removed), (FileEffect::Replaces, 1, 1));
+        assert_eq!(
+            preview.diff.as_deref(),
+            Some("--- /w/a\n+++ /w/a\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n")
+        );
+        let preview = of("Write", &write, None);
+        assert_eq!((preview.effect, preview.added, preview.removed), (FileEffect::Creates, 2, 0));
+        let emptied = of("Write", &json!({"file_path": "/w/a", "content": ""}), Some("a\nb\n"));
+        assert_eq!((emptied.effect, emptied.added, emptied.removed), (FileEffect::Replaces, 0, 2));
+    }
+
+    #[test]
+    fn an_edit_is_told_with_the_lines_around_it() {
+        let edit = json!({"file_path": "/w/a", "old_string": "b", "new_string": "B"});
+        let preview = of("Edit", &edit, Some("a\nb\nc\n"));
+        assert_eq!(preview.effect, FileEffect::Edits);
+        assert_eq!(preview.diff.as_deref(), Some("--- /w/a\n+++ /w/a\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"));
+        assert!(of("Edit", &edit, Some("b\nb\n")).reason.unwrap().contains("more than once"));
+        assert!(of("Edit", &edit, Some("x")).reason.unwrap().contains("not in the file"));
+        assert!(of("Edit", &edit, None).reason.unwrap().contains("does not exist"));
+        let all = json!({"file_path": "/w/a", "old_string": "b", "new_string": "B", "replace_all": true});
+        assert_eq!(of("Edit", &all, Some("b\nb\n")).added, 2);
+        let new = json!({"file_path": "/w/a", "old_string": "", "new_string": "x\n"});
+        assert_eq!(of("Edit", &new, None).effect, FileEffect::Creates);
+        let several = json!({"file_path": "/w/a", "edits": [
+            {"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]});
+        assert_eq!(of("MultiEdit", &several, Some("a\n")).added, 1);
+    }
+
+    #[test]
+    fn a_cell_is_told_by_itself() {
+        let notebook = r#"{"cells": [{"id": "c1", "source": ["print(1)\n"]}]}"#;
+        let edit = json!({"notebook_path": "/w/a", "cell_id": "c1", "new_source": "print(2)\n"});
+        let preview = of("NotebookEdit", &edit, Some(notebook));
+        assert_eq!((preview.added, preview.removed), (1, 1));
+        let delete = json!({"notebook_path": "/w/a", "cell_id": "c1", "edit_mode": "delete"});
+        assert_eq!(of("NotebookEdit", &delete, Some(notebook)).removed, 1);
+        let none = json!({"notebook_path": "/w/a", "cell_id": "c2", "new_source": ""});
+        assert!(of("NotebookEdit", &none, Some(notebook)).reason.is_some());
+    }
+
+    #[test]
+    fn only_calls_that_write_files_have_a_path() {
+        assert_eq!(proposed_path("Write", &json!({"file_path": "a"})), Some("a"));
+        assert_eq!(proposed_path("NotebookEdit", &json!({"notebook_path": "n"})), Some("n"));
+        for (tool, input) in
+            [("Read", json!({"file_path": "a"})), ("Write", json!({})), ("Write", json!({"file_path": ""}))]
+        {
+            assert_eq!(proposed_path(tool, &input), None);
+        }
+    }
+}
