@@ -52,6 +52,9 @@ pub enum SessionError {
     /// The message was taken back.
     #[error("the message was taken back before it was answered")]
     Cancelled,
+    /// The message was interrupted before it was answered.
+    #[error("the message was interrupted before it was answered")]
+    Interrupted,
     /// The message is not known, or is answered, or cannot be taken back any more.
     #[error("the message can no longer be taken back")]
     NotCancellable,

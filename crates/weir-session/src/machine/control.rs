@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::Value;
-use weir_transcript::{HostEvent, Sink};
+use weir_transcript::Sink;
 use weir_wire::{
     CommandState, ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId, SystemMessage,
 };
@@ -27,6 +27,8 @@ struct Pending {
     what: &'static str,
     /// None where the watchdog sees to it.
     deadline: Option<Instant>,
+    /// Whether what it asks for has happened, although it was not answered.
+    is_done: bool,
 }
 
 /// What an answer is for.
@@ -38,13 +40,29 @@ pub(super) enum Purpose {
     Caller(Ticket),
     /// A message is to be taken back.
     Cancel(Ticket, MessageId),
-    /// The answer does not matter.
-    Nobody,
+    /// A message is to be taken back because it was interrupted.
+    TakeBack(MessageId),
+    /// The turn at hand is to end; a caller may want to know.
+    Interrupt(Option<Ticket>),
 }
 
 impl Control {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.pending.iter().filter_map(|pending| pending.deadline).min()
+    }
+
+    /// Whether the CLI has not shown yet that it has heard an interrupt.
+    pub(super) fn is_interrupting(&self) -> bool {
+        self.pending
+            .iter()
+            .any(|pending| matches!(pending.purpose, Purpose::Interrupt(_)) && !pending.is_done)
+    }
+
+    /// A turn has ended because it was interrupted.
+    pub(super) fn turn_interrupted(&mut self) {
+        for pending in &mut self.pending {
+            pending.is_done |= matches!(pending.purpose, Purpose::Interrupt(_));
+        }
     }
 }
 
@@ -56,7 +74,8 @@ impl Machine {
             Purpose::Initialize => None,
             _ => Some(now.instant + self.settings.limits.control),
         };
-        self.control.pending.push(Pending { id: id.clone(), purpose, what: name_of(&request), deadline });
+        let what = name_of(&request);
+        self.control.pending.push(Pending { id: id.clone(), purpose, what, deadline, is_done: false });
         self.actions.push(Action::Write(Outgoing::Request { id, request }));
     }
 
@@ -65,14 +84,6 @@ impl Machine {
             return self.reply(ticket, Err(SessionError::NotRunning));
         }
         self.ask_cli(now, Purpose::Caller(ticket), request);
-    }
-
-    pub(super) fn interrupt(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
-        if !self.life.is_ready() || !self.is_busy() {
-            return self.reply(ticket, Ok(Reply::NothingRuns));
-        }
-        self.record(HostEvent::Interrupted, sink);
-        self.ask_cli(now, Purpose::Caller(ticket), HostRequest::Interrupt);
     }
 
     /// A line of the control protocol. Says whether it was one, or one that ends something.
@@ -138,7 +149,13 @@ impl Machine {
                 };
                 self.reply(ticket, reply);
             }
-            Purpose::Nobody => {}
+            Purpose::TakeBack(message) => {
+                if result.is_ok_and(|answer| answer.get("cancelled") == Some(&Value::Bool(true))) {
+                    self.message_taken_back(&message, sink);
+                }
+            }
+            Purpose::Interrupt(Some(ticket)) => self.reply(ticket, result.map(Reply::Answer)),
+            Purpose::Interrupt(None) => {}
         }
     }
 
@@ -160,7 +177,9 @@ impl Machine {
     }
 
     fn fail(&mut self, purpose: &Purpose, error: &SessionError) {
-        if let Purpose::Caller(ticket) | Purpose::Cancel(ticket, _) = purpose {
+        if let Purpose::Caller(ticket) | Purpose::Cancel(ticket, _) | Purpose::Interrupt(Some(ticket)) =
+            purpose
+        {
             self.reply(*ticket, Err(error.clone()));
         }
     }

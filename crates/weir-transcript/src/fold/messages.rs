@@ -97,13 +97,21 @@ impl Fold {
     }
 
     pub(super) fn message_cancelled(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
-        self.messages.waiting.retain(|waiting| waiting != id);
+        self.waits_no_more(id);
         self.set_delivery(id, Delivery::Cancelled, sink);
+    }
+
+    /// No turn will take a message up. An interrupt that was meant for it must not meet the next turn.
+    fn waits_no_more(&mut self, id: &MessageId) {
+        self.messages.waiting.retain(|waiting| waiting != id);
+        if self.messages.waiting.is_empty() {
+            self.turns.forget_interrupt();
+        }
     }
 
     /// A message has no answer and will not have one.
     pub(super) fn message_failed(&mut self, id: &MessageId, error: &str, sink: &mut Sink<'_>) {
-        self.messages.waiting.retain(|waiting| waiting != id);
+        self.waits_no_more(id);
         self.set_fate(id, Delivery::Failed, Some(error), sink);
     }
 

@@ -60,6 +60,11 @@ impl Turns {
             None => self.interrupt_next = true,
         }
     }
+
+    /// The turn that was interrupted before it began will not begin.
+    pub(super) fn forget_interrupt(&mut self) {
+        self.interrupt_next = false;
+    }
 }
 
 impl Fold {
