@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use serde_json::Value;
+use weir_process::{Capabilities, Version};
 use weir_transcript::Sink;
 use weir_wire::{
     CommandState, ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId, SystemMessage,
@@ -83,7 +84,21 @@ impl Machine {
         if !self.life.is_ready() {
             return self.reply(ticket, Err(SessionError::NotRunning));
         }
+        if matches!(request, HostRequest::StopTask { .. }) && !self.can_stop_tasks() {
+            // Old versions do not even answer what they do not know.
+            return self.reply(ticket, Err(SessionError::NotSupported { what: "stop task" }));
+        }
         self.ask_cli(now, Purpose::Caller(ticket), request);
+    }
+
+    /// Whether the CLI can end a single task. One that tells no version is too old, one that tells an odd one may.
+    fn can_stop_tasks(&self) -> bool {
+        let session = &self.view().session;
+        match session.version.as_deref() {
+            Some(version) => Version::parse(version)
+                .is_none_or(|version| Capabilities::of(version).has_control("stop_task")),
+            None => session.id.is_none(),
+        }
     }
 
     /// A line of the control protocol. Says whether it was one, or one that ends something.

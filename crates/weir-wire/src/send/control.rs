@@ -133,6 +133,8 @@ impl InitializeRequest {
         }
         let mut request = self.extra.clone();
         request.insert("subtype".into(), json!("initialize"));
+        // We can end each task by itself, so an interrupt need not end them all.
+        request.insert("perTaskStopAffordance".into(), json!(true));
         request.insert("hooks".into(), if hooks.is_empty() { Value::Null } else { Value::Object(hooks) });
         if !self.sdk_mcp_servers.is_empty() {
             request.insert("sdkMcpServers".into(), json!(self.sdk_mcp_servers));
