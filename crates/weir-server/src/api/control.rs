@@ -50,7 +50,7 @@ pub(crate) async fn stop_task(
     Extension(who): Extension<Principal>,
     Path((id, task_id)): Path<(String, String)>,
 ) -> Answer<StoppedTask> {
-    let task = TaskId::new(&task_id);
+    let task = TaskId::new(task_id.as_str());
     app.host().stop_task(&session_id(&id)?, &task, &Actor::new(&who.name)).await?;
     answer::ok(StoppedTask { task_id })
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use weir_host::{ConversationId, HostError};
-use weir_session::SessionError;
 
 use crate::problem::Problem;
 
@@ -36,10 +35,10 @@ impl From<HostError> for Problem {
             HostError::TooManyViewers { .. } | HostError::ShuttingDown => {
                 plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
             }
-            HostError::Session(SessionError::NotRunning | SessionError::Interrupted) => {
+            HostError::Session(_) if matches!(code, "not_running" | "interrupted") => {
                 plain(StatusCode::CONFLICT)
             }
-            HostError::Session(SessionError::NotSupported { .. }) => plain(StatusCode::NOT_IMPLEMENTED),
+            HostError::Session(_) if code == "not_supported" => plain(StatusCode::NOT_IMPLEMENTED),
             // The CLI did not do it, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
             other => Self::internal(&other),
