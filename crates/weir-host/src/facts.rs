@@ -154,6 +154,7 @@ pub(crate) fn failure_by(error: &SessionError) -> Failure {
         SessionError::TimedOut { .. } => FailureKind::TimedOut,
         SessionError::BudgetExhausted { .. } => FailureKind::BudgetExhausted,
         SessionError::Cancelled => FailureKind::Cancelled,
+        SessionError::Interrupted => FailureKind::Interrupted,
         SessionError::Stopped => FailureKind::Stopped,
         _ => FailureKind::Error,
     };

@@ -32,6 +32,9 @@ pub(crate) struct Record {
     /// It was given to a session whose answer has not come.
     #[serde(skip)]
     pub(crate) in_flight: bool,
+    /// Somebody interrupted it while it was being given to the CLI, or later.
+    #[serde(skip)]
+    pub(crate) interrupted: bool,
     pub(crate) failure: Option<Failure>,
     /// What the view says about it.
     error: Option<String>,
@@ -104,6 +107,7 @@ impl Ledger {
             handed: false,
             claimed: false,
             in_flight: false,
+            interrupted: false,
             failure: None,
             error: None,
         };
@@ -228,6 +232,21 @@ impl Ledger {
             }
             _ => false,
         }
+    }
+
+    /// Marks what is being given to the CLI, or was given to it, as interrupted. Says whether there is any.
+    pub(crate) fn interrupt(&mut self) -> bool {
+        let mut is_any = false;
+        for record in self.records.iter_mut().filter(|record| record.claimed || record.in_flight) {
+            record.interrupted = true;
+            is_any = true;
+        }
+        is_any
+    }
+
+    /// Whether a message was interrupted on its way to the CLI.
+    pub(crate) fn is_interrupted(&self, id: &MessageId) -> bool {
+        self.get(id).is_some_and(|record| record.interrupted)
     }
 
     /// Claims all that wait, so that they can be taken back.

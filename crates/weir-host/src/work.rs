@@ -98,7 +98,7 @@ impl Lease {
         let id = &record.message.message_id;
         self.check_budget()?;
         let session = self.session();
-        let Some(reservation) = self.reserve(&session).await? else { return Ok(false) };
+        let Some(reservation) = self.reserve(id, &session).await? else { return Ok(false) };
         {
             let mut state = self.lock();
             if state.stopping > 0 || state.failed.is_some() {
@@ -113,6 +113,10 @@ impl Lease {
             // The log has failed, and with it everything else.
             return Ok(true);
         }
+        if self.lock().book.ledger.is_interrupted(id) {
+            self.lock().book.ledger.set_in_flight(id, false);
+            return Err(SessionError::Interrupted);
+        }
         let mode = match record.message.mode {
             MessageMode::Queue => SendMode::Queue,
             MessageMode::Steer => SendMode::Steer,
@@ -125,6 +129,11 @@ impl Lease {
                 return Err(error);
             }
         };
+        if self.lock().book.ledger.is_interrupted(id) {
+            // The session may have heard of the interrupt before it heard of the message.
+            let session = session.clone();
+            tokio::spawn(async move { session.session().interrupt().await });
+        }
         let room = self.another();
         tokio::spawn(async move {
             let answer = sent.answer().await;
@@ -144,7 +153,7 @@ impl Lease {
     }
 
     /// Waits for room for a process; none if the message is not to be sent any more.
-    async fn reserve(&self, session: &Pooled) -> Result<Option<Reservation>, SessionError> {
+    async fn reserve(&self, id: &MessageId, session: &Pooled) -> Result<Option<Reservation>, SessionError> {
         let waiting = &self.core.counters.waiting_for_process;
         let mut is_counted = false;
         let reservation = loop {
@@ -155,6 +164,9 @@ impl Lease {
             let reserved = tokio::select! {
                 reserved = session.reserve() => reserved,
                 _ = self.until(|state| (state.stopping > 0).then_some(())) => break Ok(None),
+                _ = self.until(|state| state.book.ledger.is_interrupted(id).then_some(())) => {
+                    break Err(SessionError::Interrupted);
+                }
             };
             match reserved {
                 Ok(reservation) => break Ok(Some(reservation)),
@@ -167,7 +179,12 @@ impl Lease {
                 crate::metrics::count(waiting, 1);
             }
             // Nothing is lost if it is missed: that only takes longer.
-            let _ = tokio::time::timeout(LOOK_AGAIN, freed).await;
+            tokio::select! {
+                _ = tokio::time::timeout(LOOK_AGAIN, freed) => {}
+                _ = self.until(|state| state.book.ledger.is_interrupted(id).then_some(())) => {
+                    break Err(SessionError::Interrupted);
+                }
+            }
         };
         if is_counted {
             waiting.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
@@ -254,9 +271,9 @@ impl Lease {
     }
 
     /// A message cannot be given to the CLI.
-    async fn refuse(&self, id: &MessageId, error: &SessionError) {
+    pub(crate) async fn refuse(&self, id: &MessageId, error: &SessionError) {
         let event = match error {
-            SessionError::Cancelled | SessionError::Stopped => {
+            SessionError::Cancelled | SessionError::Stopped | SessionError::Interrupted => {
                 HostEvent::MessageCancelled { message: id.clone() }
             }
             _ => HostEvent::MessageFailed { message: id.clone(), error: error.to_string() },
@@ -271,7 +288,9 @@ impl Lease {
     async fn failed(&self, id: &MessageId, failure: &Failure) {
         self.lock().book.ledger.failed(id, failure);
         // What somebody wanted is no failure of the session.
-        if !matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled) {
+        let is_wanted =
+            matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted);
+        if !is_wanted {
             let note = Note::Failed { message_id: Some(id.clone()), failure: failure.clone() };
             let _ = self.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await;
         }

@@ -16,9 +16,9 @@ use crate::child::ChildLife;
 use crate::environment::Environment;
 use crate::exit::{Exit, StopOptions};
 use crate::launch::SpawnError;
-use crate::mark::{self, Mark};
+use crate::mark::{self, LimitMark, Mark};
 use crate::registry::Record;
-use crate::tree::{ProcessId, Tree};
+use crate::tree::{self, ProcessId, Tree};
 use crate::watcher;
 
 #[cfg(unix)]
@@ -170,6 +170,9 @@ impl PlainCommand {
         };
         let mut child = command.spawn().map_err(|source| self.explain(source))?;
         let id = child.id().and_then(ProcessId::of);
+        if let Some(id) = id {
+            tree::set_mark(id, LimitMark::of(&mark));
+        }
         if let (Some(record), Some(id)) = (&mut record, id) {
             record.started(id);
         }

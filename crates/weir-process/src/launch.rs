@@ -15,14 +15,14 @@ use crate::environment::Environment;
 use crate::handle::Handle;
 use crate::input::Input;
 use crate::log::{self, LogError, LogOptions, LogPaths};
-use crate::mark::{self, Mark};
+use crate::mark::{self, LimitMark, Mark};
 use crate::output::Output;
 use crate::registry::{Record, RegistryError};
 use crate::sandbox::{self, Sandbox, SandboxError};
 use crate::secrets::Secrets;
 use crate::stderr::{self, Stderr};
 use crate::stream::{Sink, Source};
-use crate::tree::{ProcessId, Tree};
+use crate::tree::{self, ProcessId, Tree};
 use crate::watcher;
 
 #[cfg(unix)]
@@ -206,6 +206,9 @@ impl Launch {
         // Closes our copies of the CLI's ends: otherwise its output would never end.
         drop(command);
         let id = child.id().and_then(ProcessId::of);
+        if let Some(id) = id {
+            tree::set_mark(id, LimitMark::of(&mark));
+        }
         let streams = connected.streams(&mut child);
         let group = platform::Group::of(&child);
         if let (Some(record), Some(id)) = (&mut record, id) {

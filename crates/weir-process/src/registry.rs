@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock;
 use crate::exit::StopOptions;
 use crate::log::create_directory;
-use crate::mark::Mark;
+use crate::mark::{LimitMark, Mark};
 use crate::tree::{ProcessId, Tree};
 
 /// The folder of records could not be used.
@@ -36,6 +36,9 @@ struct Entry {
     /// The namespace of its pids: those of another container are not for us to judge.
     namespace: String,
     mark: String,
+    /// The mark as a resource limit.
+    #[serde(default)]
+    limit: Option<LimitMark>,
     /// The process, once it is started.
     process: Option<ProcessId>,
     purpose: String,
@@ -61,6 +64,7 @@ impl Record {
             boot: boot(),
             namespace: namespace(),
             mark: mark.as_str().to_owned(),
+            limit: Some(LimitMark::of(mark)),
             process: None,
             purpose: purpose.to_owned(),
             since: clock::seconds_now(),
@@ -129,7 +133,7 @@ fn leftover(record: PathBuf) -> Option<Leftover> {
     if is_this_boot && (entry.namespace != namespace() || entry.host.is_alive()) {
         return None;
     }
-    let mut tree = Tree::with_member(entry.process, mark);
+    let mut tree = Tree::with_member(entry.process, mark, entry.limit);
     let processes = if is_this_boot { tree.scan_now().alive } else { Vec::new() };
     if processes.is_empty() {
         let _ = std::fs::remove_file(&record);
@@ -179,6 +183,7 @@ mod tests {
             boot: boot(),
             namespace: namespace(),
             mark: Mark::random().as_str().to_owned(),
+            limit: None,
             process: None,
             purpose: "a test".to_owned(),
             since: 0,

@@ -2,14 +2,14 @@
 //!
 //! One small shell for the whole process, started with the first child. It holds the reading end of a pipe; the
 //! writing end is ours and closes when we end, however that comes about. Then it looks for our mark in the
-//! environments of all processes, and ends those that have it. A signal at the death of a parent
+//! environments and the limits of all processes, and ends those that have it. A signal at the death of a parent
 //! (`PR_SET_PDEATHSIG`) would not do: it follows the thread that started the child, and reaches no tool that the
 //! child has started.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use crate::mark::Mark;
+use crate::mark::{LimitMark, Mark};
 
 const SCRIPT: &str = include_str!("watcher.sh");
 
@@ -47,6 +47,7 @@ fn start() -> Option<Child> {
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", SCRIPT, "weir-watcher", Mark::of_this_process().as_str()])
+        .arg(LimitMark::of_process().to_string())
         // Above all not our marks: it would find itself.
         .env_clear()
         .env("PATH", path)

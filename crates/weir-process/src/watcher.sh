@@ -1,14 +1,16 @@
-# Ends what a Weir process has left behind, once that process is gone. $1 is its mark. Standard input is a pipe whose
-# other end only that process has: it ends when the process does, however that came about.
+# Ends what a Weir process has left behind, once that process is gone. $1 is its mark, $2 what its marks begin with as
+# resource limits. Standard input is a pipe whose other end only that process has: it ends when the process does,
+# however that came about.
 trap "" HUP INT QUIT TERM
 while read -r _; do :; done
 round=0
 empty=0
 while [ "$round" -lt 200 ] && [ "$empty" -lt 2 ]; do
     found=
-    for file in $(grep -slF -- "$1" /proc/[0-9]*/environ); do
+    limited="^Max realtime timeout  *$2[0-9]\{9\} "
+    for file in $(grep -slF -- "$1" /proc/[0-9]*/environ; grep -sl -- "$limited" /proc/[0-9]*/limits); do
         pid=${file#/proc/}
-        pid=${pid%/environ}
+        pid=${pid%/*}
         found=yes
         if [ "$round" -eq 0 ]; then
             kill -TERM "$pid" 2>/dev/null

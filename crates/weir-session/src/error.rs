@@ -52,6 +52,12 @@ pub enum SessionError {
     /// The message was taken back.
     #[error("the message was taken back before it was answered")]
     Cancelled,
+    /// The message was interrupted before it was answered.
+    #[error("the message was interrupted before it was answered")]
+    Interrupted,
+    /// The CLI dropped the message.
+    #[error("the claude CLI discarded the message without answering it; send it again")]
+    Discarded,
     /// The message is not known, or is answered, or cannot be taken back any more.
     #[error("the message can no longer be taken back")]
     NotCancellable,
@@ -114,6 +120,17 @@ pub enum StartError {
     /// Another process has the session or the workspace.
     #[error("{0}")]
     Locked(String),
+    /// Something was asked for that this version cannot do.
+    #[error(
+        "claude{} cannot do what was asked for, because it has no {}; update it with `claude update`, or leave the option out",
+        version.map(|version| format!(" {version}")).unwrap_or_default(), flags.join(" and no ")
+    )]
+    Unsupported {
+        /// Its version, where it is known.
+        version: Option<weir_process::Version>,
+        /// The flags that it does not have.
+        flags: Vec<&'static str>,
+    },
     /// Something else.
     #[error("{0}")]
     Other(String),

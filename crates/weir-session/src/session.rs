@@ -163,7 +163,10 @@ impl Session {
         self.command(|ticket| Command::Cancel { ticket, message }).await.map(drop)
     }
 
-    /// Ends the running turn. Says whether there was one.
+    /// Ends the turn at hand: the one that runs, with every message that was sent into it, or else the next one, whose
+    /// message is taken back. It never runs later; whoever waits for it hears [`SessionError::Interrupted`], or gets
+    /// the turn as far as it came. Messages that wait behind it stay, and so does what runs in the background. Says
+    /// whether there was a turn.
     pub async fn interrupt(&self) -> Result<bool, SessionError> {
         let reply = self.command(|ticket| Command::Interrupt { ticket }).await?;
         Ok(reply != Reply::NothingRuns)
@@ -200,7 +203,7 @@ impl Session {
         self.request(HostRequest::GetContextUsage).await
     }
 
-    /// Ends a task that runs in the background.
+    /// Ends one task that runs in the background, by the name that the view has for it.
     pub async fn stop_task(&self, task: &TaskId) -> Result<(), SessionError> {
         self.request(HostRequest::StopTask { task_id: task.clone() }).await.map(drop)
     }

@@ -1,10 +1,11 @@
 //! What a line means: a message, or a command of ours. No IO.
 
 /// The commands, with what they do.
-pub(super) const COMMANDS: [(&str, &str); 7] = [
+pub(super) const COMMANDS: [(&str, &str); 8] = [
     ("/model [NAME]", "shows the model and those there are, or uses another one"),
     ("/cost", "what the conversation has cost so far"),
     ("/tools [N]", "the tool calls so far, or call N with all of its output"),
+    ("/stop [N or ID]", "lists what runs in the background, or ends one of it"),
     ("/resume [N or ID]", "lists earlier conversations of this folder, or goes on with one"),
     ("/new", "begins a new conversation"),
     ("/help", "this list"),
@@ -21,6 +22,7 @@ pub(super) enum Command {
     Model(Option<String>),
     Cost,
     Tools(Option<String>),
+    Stop(Option<String>),
     Resume(Option<String>),
     New,
     Help,
@@ -46,6 +48,7 @@ impl Command {
             "model" => Self::Model(argument),
             "cost" => Self::Cost,
             "tools" => Self::Tools(argument),
+            "stop" => Self::Stop(argument),
             "resume" => Self::Resume(argument),
             "new" => Self::New,
             "help" | "?" => Self::Help,
@@ -89,6 +92,7 @@ mod tests {
         assert_eq!(read("hello"), Command::Message("hello".to_owned()));
         assert_eq!(read("/model  opus "), Command::Model(Some("opus".to_owned())));
         assert_eq!(read("/model"), Command::Model(None));
+        assert_eq!(read("/stop 2"), Command::Stop(Some("2".to_owned())));
         assert_eq!(read("/resume 3"), Command::Resume(Some("3".to_owned())));
         assert_eq!(read("/exit"), Command::Quit);
         assert_eq!(read("/compact now"), Command::Message("/compact now".to_owned()));

@@ -7,6 +7,7 @@ mod input;
 mod replies;
 mod resume;
 mod settings;
+mod tasks;
 mod tty;
 mod turn;
 
@@ -176,6 +177,7 @@ impl Chat {
             Command::Cost => self.cost().await?,
             Command::Model(name) => self.model(name).await?,
             Command::Tools(number) => self.tools(number).await?,
+            Command::Stop(which) => self.stop_task(which).await?,
             Command::New => self.begin(Conversation::New).await?,
             Command::Resume(which) => self.resume(which).await?,
             Command::Unknown(name) => {

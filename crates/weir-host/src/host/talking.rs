@@ -8,7 +8,7 @@ use uuid::Uuid;
 use weir_session::{Decision, SessionError};
 use weir_store::{ConversationId, ConversationUpdate};
 use weir_transcript::{HostEvent, RequestState};
-use weir_wire::{MessageId, RequestId, slash_command};
+use weir_wire::{MessageId, RequestId, TaskId, slash_command};
 
 use super::Host;
 use crate::book::STOP;
@@ -243,20 +243,51 @@ impl Host {
         self.blocking(move |core| past::by_id(core, &id, &message)).await
     }
 
-    /// Ends the running turn. Says whether there was one.
+    /// Ends the turn at hand: the one that runs, or else the next one, whose message is taken back wherever it is on
+    /// its way to the CLI. Messages that wait behind it stay. Says whether there was one.
     ///
     /// # Errors
     /// If there is no such session, or the CLI does not obey.
     pub async fn interrupt(&self, id: &ConversationId, by: &Actor) -> Result<bool, HostError> {
         let Some(room) = self.live(id).await? else { return Ok(false) };
-        let session = room.lock().session.clone();
-        let Some(session) = session else { return Ok(false) };
+        let (session, is_on_its_way, next) = {
+            let mut state = room.lock();
+            let is_on_its_way = state.book.ledger.interrupt();
+            let next = if is_on_its_way { None } else { state.book.ledger.claim_next() };
+            (state.session.clone(), is_on_its_way, next)
+        };
+        if session.is_none() && !is_on_its_way && next.is_none() {
+            return Ok(false);
+        }
         room.note("interrupt", by);
+        room.refresh();
+        if let Some(next) = next {
+            // Nobody has begun to give it to the CLI.
+            room.refuse(&next.message.message_id, &SessionError::Interrupted).await;
+            return Ok(true);
+        }
+        let Some(session) = session else { return Ok(is_on_its_way) };
         match session.session().interrupt().await {
-            Ok(was_running) => Ok(was_running),
-            Err(SessionError::Stopped | SessionError::NotRunning) => Ok(false),
+            Ok(was_running) => Ok(was_running || is_on_its_way),
+            Err(SessionError::Stopped | SessionError::NotRunning) => Ok(is_on_its_way),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Ends one task that runs in the background, and nothing else.
+    ///
+    /// # Errors
+    /// If there is no such session, no such task runs, or the CLI cannot end a single task.
+    pub async fn stop_task(&self, id: &ConversationId, task: &TaskId, by: &Actor) -> Result<(), HostError> {
+        let session = match self.live(id).await? {
+            Some(room) => {
+                let session = room.lock().session.clone();
+                session.inspect(|_| room.note("stop task", by))
+            }
+            None => None,
+        };
+        let session = session.ok_or(SessionError::NotRunning)?;
+        Ok(session.session().stop_task(task).await?)
     }
 
     /// Ends everything that a session does, and takes its waiting messages back. When this returns, no process is left.

@@ -1,13 +1,15 @@
 //! The process table and signals on Linux, by way of `/proc` and pidfds.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::process::{Pid, PidfdFlags, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitOptions};
 
 use super::members::{self, Entry, Marked, Target};
 use super::{ProcessId, Scan, Signal};
+use crate::mark::LimitMark;
 
 /// The process that has this pid now.
 pub(super) fn find(pid: u32) -> Option<ProcessId> {
@@ -29,34 +31,63 @@ pub(super) fn resident_memory(id: ProcessId) -> Option<u64> {
 pub(super) fn scan(targets: &mut [&mut Target]) -> Vec<Scan> {
     let table = table();
     let ourselves = std::process::id();
-    let mut environments = Environments::default();
+    let mut marks = Marks::default();
     targets
         .iter_mut()
         .map(|target| {
-            let mark = target.mark.clone();
+            let (mark, limit) = (target.mark.clone(), target.limit);
             let finder = memchr::memmem::Finder::new(mark.as_str());
-            let scan = members::find(&table, target, ourselves, |id| environments.look(id, &finder));
+            let scan = members::find(&table, target, ourselves, |id| marks.look(id, &finder, limit));
             scan.adopted_zombies.iter().for_each(|zombie| reap(*zombie));
             scan
         })
         .collect()
 }
 
-/// The environments that were read in this look, so that each is read once however many targets there are.
+/// The environments and limits that were read in this look, so that each is read once however many targets there are.
 #[derive(Default)]
-struct Environments {
+struct Marks {
     /// The part of the environment that can hold marks.
-    read: std::collections::HashMap<ProcessId, Option<Vec<u8>>>,
+    environments: HashMap<ProcessId, Option<Vec<u8>>>,
+    limits: HashMap<ProcessId, Option<u64>>,
 }
 
-impl Environments {
-    fn look(&mut self, id: ProcessId, mark: &memchr::memmem::Finder<'_>) -> Marked {
-        let marks = self.read.entry(id).or_insert_with(|| read_marks(id.pid));
-        match marks {
-            Some(marks) if mark.find(marks).is_some() => Marked::Yes,
-            Some(_) => Marked::No,
-            None => Marked::Unknown,
+impl Marks {
+    fn look(&mut self, id: ProcessId, mark: &memchr::memmem::Finder<'_>, limit: Option<LimitMark>) -> Marked {
+        let marks = self.environments.entry(id).or_insert_with(|| read_marks(id.pid));
+        if marks.as_ref().is_some_and(|marks| mark.find(marks).is_some()) {
+            return Marked::Yes;
         }
+        let is_unknown = marks.is_none();
+        if let Some(limit) = limit {
+            let found = self.limits.entry(id).or_insert_with(|| read_limit(id.pid));
+            if *found == Some(limit.value()) {
+                return Marked::Yes;
+            }
+        }
+        if is_unknown { Marked::Unknown } else { Marked::No }
+    }
+}
+
+/// The limit of a process that can hold our mark; none if it has none, or is gone.
+fn read_limit(pid: u32) -> Option<u64> {
+    parse_limit(&fs::read_to_string(format!("/proc/{pid}/limits")).ok()?)
+}
+
+/// Reads the soft limit of `Max realtime timeout  SOFT  HARD  us`.
+fn parse_limit(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Sets the limit that holds our mark. Its hard limit stays; one that is lower than the mark leaves no room for it.
+pub(super) fn set_mark(id: ProcessId, mark: LimitMark) {
+    let Some(pid) = i32::try_from(id.pid).ok().and_then(Pid::from_raw) else { return };
+    let ours = rustix::process::getrlimit(Resource::Rttime);
+    if ours.maximum.is_none_or(|maximum| mark.value() < maximum) {
+        let limit = Rlimit { current: Some(mark.value()), maximum: ours.maximum };
+        // What is not allowed is not done; the environment has the mark, too.
+        let _ = rustix::process::prlimit(Some(pid), Resource::Rttime, limit);
     }
 }
 
@@ -152,6 +183,19 @@ mod tests {
         assert_eq!(entry, expected);
         assert!(parse_stat(b"42 (a) S 7").is_none());
         assert!(parse_stat(b"").is_none());
+    }
+
+    #[test]
+    fn a_limit_is_read_where_there_is_one() {
+        let limits = "Limit  Soft Limit  Hard Limit  Units\n\
+            Max realtime priority     0                    0                    \n\
+            Max realtime timeout      123456789012345678   unlimited            us        \n";
+        assert_eq!(parse_limit(limits), Some(123_456_789_012_345_678));
+        assert_eq!(
+            parse_limit("Max realtime timeout      unlimited            unlimited            us\n"),
+            None
+        );
+        assert_eq!(parse_limit(""), None);
     }
 
     #[test]

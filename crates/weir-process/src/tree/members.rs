@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ProcessId, Scan};
-use crate::mark::Mark;
+use crate::mark::{LimitMark, Mark};
 
 /// What a launch is known by.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub(super) struct Target {
     /// The CLI itself, if it is known.
     pub(super) root: Option<ProcessId>,
     pub(super) mark: Mark,
+    /// The same as a resource limit, where the system has them.
+    pub(super) limit: Option<LimitMark>,
     /// Every process that was found to be a member and may still be there: its children are members even if it
     /// is gone when they are seen next.
     pub(super) known: BTreeSet<ProcessId>,
@@ -30,7 +32,7 @@ pub(super) struct Entry {
     pub(super) is_zombie: bool,
 }
 
-/// What the environment of a process says.
+/// What the environment and the limits of a process say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Marked {
     Yes,
@@ -119,6 +121,7 @@ mod tests {
         Target {
             root: Some(ProcessId { pid: 100, start: 1000 }),
             mark: Mark::random(),
+            limit: None,
             known: BTreeSet::new(),
         }
     }

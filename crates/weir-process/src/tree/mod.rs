@@ -3,7 +3,7 @@
 //! Tools of the CLI run in sessions of their own and may outlive their parents, so neither the process group nor
 //! ancestry alone is enough. A process is ours if one of these holds:
 //! - it descends from the CLI, or from another process that was found to be ours;
-//! - its environment holds the mark of the launch, which every descendant inherits;
+//! - its environment, or one of its resource limits, holds the mark of the launch, which every descendant inherits;
 //! - it is in the CLI's process group.
 //!
 //! Processes are identified by pid *and* start time, and signalled through a pidfd whose identity was checked, so
@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::mark::Mark;
+use crate::mark::{LimitMark, Mark};
 use members::Target;
 
 /// A process, told apart from a later one with the same pid.
@@ -94,12 +94,13 @@ pub(crate) struct Scan {
 
 impl Tree {
     pub(crate) fn new(root: Option<ProcessId>, mark: Mark) -> Self {
-        Self { target: Target { root, mark, known: BTreeSet::new() } }
+        let limit = Some(LimitMark::of(&mark));
+        Self { target: Target { root, mark, limit, known: BTreeSet::new() } }
     }
 
-    /// A tree of which this process is one member among others.
-    pub(crate) fn with_member(member: Option<ProcessId>, mark: Mark) -> Self {
-        Self { target: Target { root: None, mark, known: member.into_iter().collect() } }
+    /// A tree of which this process is one member among others, as a Weir that is gone has written it down.
+    pub(crate) fn with_member(member: Option<ProcessId>, mark: Mark, limit: Option<LimitMark>) -> Self {
+        Self { target: Target { root: None, mark, limit, known: member.into_iter().collect() } }
     }
 
     /// Looks at the system now, on this thread.
@@ -146,6 +147,11 @@ pub fn adopt_orphans() -> std::io::Result<()> {
 /// Whether [`adopt_orphans`] was called.
 pub(crate) fn is_adopting() -> bool {
     system::is_adopting()
+}
+
+/// Marks a process that was just started, and with it all that it will start. Does nothing where that is not possible.
+pub(crate) fn set_mark(id: ProcessId, mark: LimitMark) {
+    system::set_mark(id, mark);
 }
 
 /// Sends a signal, if the process is still the same.

@@ -4,6 +4,7 @@
 
 use super::members::Target;
 use super::{ProcessId, Scan, Signal};
+use crate::mark::LimitMark;
 
 /// Start times are not known here. Asked for live processes only.
 pub(super) fn find(pid: u32) -> Option<ProcessId> {
@@ -17,6 +18,8 @@ pub(super) fn resident_memory(_id: ProcessId) -> Option<u64> {
 pub(super) fn scan(targets: &mut [&mut Target]) -> Vec<Scan> {
     vec![Scan::default(); targets.len()]
 }
+
+pub(super) fn set_mark(_id: ProcessId, _mark: LimitMark) {}
 
 pub(super) fn adopt_orphans() -> std::io::Result<()> {
     Ok(())

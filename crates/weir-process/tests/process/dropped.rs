@@ -1,6 +1,6 @@
 //! Dropping a process ends it, with everything it started, and reaps it.
 
-use crate::support::{announced, ended, gone, script, start};
+use crate::support::{RUNAWAY, announced, ended, gone, script, start, start_runaway};
 
 const TOOL_THAT_STAYS: &str =
     "echo $$; setsid sh -c 'trap \"\" HUP TERM; echo $$; while :; do sleep 0.02; done' & wait";
@@ -80,4 +80,13 @@ async fn a_record_goes_with_its_process() {
     launch.program = "/nowhere/claude".into();
     assert!(launch.spawn().await.is_err());
     assert_eq!(records(), 0);
+}
+
+#[tokio::test]
+async fn a_dropped_process_leaves_no_orphan_without_an_environment() {
+    let (process, tool) = start_runaway(script(RUNAWAY)).await;
+    let id = process.handle.id().unwrap();
+    drop(process);
+    gone(id).await;
+    ended(tool).await;
 }

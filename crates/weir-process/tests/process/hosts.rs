@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_process::{Launch, Lock, LogOptions, Process, ProcessId, StopOptions, adopt_orphans};
 
-use crate::support::{announced, ended, line, script, soon};
+use crate::support::{RUNAWAY, announced, ended, line, script, soon, start_runaway};
 
 const FOLDER: &str = "WEIR_TEST_HOST_FOLDER";
 
@@ -136,6 +136,56 @@ async fn the_next_start_finds_and_ends_what_nobody_else_did() {
     assert_eq!(soon(weir_process::end_leftovers(leftovers, &options)).await, []);
     assert!(!cli.is_alive() && !tool.is_alive());
     assert!(weir_process::leftovers(folder.path()).unwrap().is_empty());
+}
+
+/// A host with a tool that does all it can to get away.
+async fn play_runaway(folder: &Path) {
+    let mut launch = script(RUNAWAY);
+    launch.state_directory = Some(folder.to_owned());
+    let (process, tool) = start_runaway(launch).await;
+    tell("cli", process.handle.id().unwrap());
+    tell("tool", tool);
+    tell("watcher", ProcessId::of(weir_process::watcher_pid().unwrap()).unwrap());
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn an_orphan_without_an_environment_ends_when_the_host_is_killed() {
+    if let Some(folder) = role() {
+        return play_runaway(&folder).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let test = "hosts::an_orphan_without_an_environment_ends_when_the_host_is_killed";
+    let mut host = host(test, folder.path()).await;
+    let cli = told(&mut host, "cli").await;
+    let tool = told(&mut host, "tool").await;
+    let watcher = told(&mut host, "watcher").await;
+    assert!(host.handle.kill());
+    soon(host.handle.wait()).await;
+    for id in [cli, tool, watcher] {
+        ended(id).await;
+    }
+}
+
+#[tokio::test]
+async fn an_orphan_without_an_environment_is_found_by_the_next_start() {
+    if let Some(folder) = role() {
+        return play_runaway(&folder).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let test = "hosts::an_orphan_without_an_environment_is_found_by_the_next_start";
+    let mut host = host(test, folder.path()).await;
+    let tool = told(&mut host, "tool").await;
+    let watcher = told(&mut host, "watcher").await;
+    kill(watcher).await;
+    assert!(host.handle.kill());
+    soon(host.handle.wait()).await;
+    assert!(tool.is_alive());
+    let leftovers = weir_process::leftovers(folder.path()).unwrap();
+    assert!(leftovers.iter().any(|leftover| leftover.processes.contains(&tool)), "{leftovers:?}");
+    let options = StopOptions { terminate: Duration::from_millis(50), ..StopOptions::default() };
+    assert_eq!(soon(weir_process::end_leftovers(leftovers, &options)).await, []);
+    assert!(!tool.is_alive());
 }
 
 /// Kills a process that is not our child.

@@ -14,6 +14,31 @@ pub(crate) fn script(script: &str) -> Launch {
     Launch::new("/bin/sh").args(["-c", script])
 }
 
+/// A CLI whose tool does all it can to get away: no environment, a session of its own, two forks, and parents that are
+/// gone before anybody looks. It says who the tool is once it was told to begin.
+pub(crate) const RUNAWAY: &str =
+    "read -r _; env -i setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000\" & )'; exec cat >/dev/null";
+
+/// Starts such a CLI and waits until its tool is on its own: nothing is left that leads to it.
+pub(crate) async fn start_runaway(launch: Launch) -> (Process, ProcessId) {
+    let mut process = launch.spawn().await.unwrap();
+    assert!(process.input.queue(b"go"));
+    process.input.flush().await.unwrap();
+    let tool = announced(&mut process.output).await;
+    let cli = process.handle.pid().unwrap();
+    until("an orphan without an environment", || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", tool.pid)).unwrap_or_default();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let parent: u32 = fields.get(1).and_then(|parent| parent.parse().ok()).unwrap_or(0);
+        let environment = std::fs::read(format!("/proc/{}/environ", tool.pid)).unwrap_or_default();
+        let has_mark = environment.windows(4).any(|bytes| bytes == b"WEIR");
+        let is_orphan = ProcessId::of(parent).is_none_or(|_| parent == 1 || parent == std::process::id());
+        parent != cli && is_orphan && !has_mark
+    })
+    .await;
+    (process, tool)
+}
+
 /// Starts a shell script.
 pub(crate) async fn start(text: &str) -> Process {
     script(text).spawn().await.unwrap()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weir_process::{Exit, StopOptions, StopStep};
 
-use crate::support::{announced, ended, line, soon, start};
+use crate::support::{RUNAWAY, announced, ended, line, script, soon, start, start_runaway};
 
 fn brisk() -> StopOptions {
     StopOptions {
@@ -109,4 +109,47 @@ async fn many_stops_at_once_share_their_looks() {
         assert_eq!((report.descendants, report.survivors.len()), (1, 0));
         ended(tool).await;
     }
+}
+
+#[tokio::test]
+async fn an_orphan_without_an_environment_is_ended_by_a_stop() {
+    for options in [StopOptions::now(), brisk()] {
+        let (mut process, tool) = start_runaway(script(RUNAWAY)).await;
+        process.input.close();
+        let report = soon(process.handle.stop(&options)).await;
+        assert_eq!((report.descendants, report.survivors.len()), (1, 0), "{report:?}");
+        ended(tool).await;
+    }
+}
+
+#[tokio::test]
+async fn an_orphan_without_an_environment_is_ended_after_the_cli_was_killed() {
+    let (mut process, tool) = start_runaway(script(RUNAWAY)).await;
+    assert!(process.handle.kill());
+    assert_eq!(soon(process.handle.wait()).await, Exit::by_signal(9));
+    assert!(tool.is_alive());
+    let report = soon(process.handle.stop(&StopOptions::now())).await;
+    assert_eq!((report.descendants, report.survivors.len()), (1, 0), "{report:?}");
+    ended(tool).await;
+}
+
+#[tokio::test]
+async fn an_orphan_without_an_environment_belongs_to_its_own_launch() {
+    let (mut one, tool) = start_runaway(script(RUNAWAY)).await;
+    let (mut other, other_tool) = start_runaway(script(RUNAWAY)).await;
+    soon(one.handle.stop(&StopOptions::now())).await;
+    ended(tool).await;
+    assert!(other_tool.is_alive());
+    soon(other.handle.stop(&StopOptions::now())).await;
+    ended(other_tool).await;
+}
+
+#[tokio::test]
+async fn what_a_plain_command_leaves_without_an_environment_is_ended() {
+    let tool = "read -r _; env -i setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000 >/dev/null\" & )' | \
+        { read -r tool; echo $tool; }";
+    let command = weir_process::PlainCommand::new("/bin/sh").args(["-c", tool]).input("go\n");
+    let done = soon(command.run()).await.unwrap();
+    let pid: u32 = done.stdout.text().trim().parse().unwrap();
+    assert!(weir_process::ProcessId::of(pid).is_none_or(|id| !id.is_alive()));
 }

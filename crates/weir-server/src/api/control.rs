@@ -5,17 +5,19 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use weir_host::{Actor, ResumeReport, SessionInfo};
+use weir_wire::TaskId;
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
 use super::sessions::{check_mode, may_begin};
-use super::types::{Interrupted, SetModel, SetPermissionMode, Stopped};
+use super::types::{Interrupted, SetModel, SetPermissionMode, Stopped, StoppedTask};
 use crate::auth::Principal;
 use crate::extract::{Json, Path};
 use crate::problem::Problem;
 use crate::state::App;
 
-/// Ends the running turn. The process goes on.
+/// Ends the turn at hand: the one that runs, or else the next one, whose message is taken back. Messages that wait
+/// behind it stay, and so does what runs in the background.
 #[utoipa::path(post, path = "/v1/sessions/{id}/interrupt", tag = "control", params(("id" = String, Path, description = "The session.")),
     responses((status = 200, description = "Whether there was one.", body = Interrupted)))]
 pub(crate) async fn interrupt(
@@ -37,6 +39,20 @@ pub(crate) async fn stop(
 ) -> Answer<Stopped> {
     app.host().stop(&session_id(&id)?, &Actor::new(&who.name)).await?;
     answer::ok(Stopped { stopped: true })
+}
+
+/// Ends one task that runs in the background, and nothing else.
+#[utoipa::path(post, path = "/v1/sessions/{id}/tasks/{task_id}/stop", tag = "control",
+    params(("id" = String, Path, description = "The session."), ("task_id" = String, Path, description = "The task, as the view names it.")),
+    responses((status = 200, description = "It was told to end.", body = StoppedTask)))]
+pub(crate) async fn stop_task(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path((id, task_id)): Path<(String, String)>,
+) -> Answer<StoppedTask> {
+    let task = TaskId::new(task_id.as_str());
+    app.host().stop_task(&session_id(&id)?, &task, &Actor::new(&who.name)).await?;
+    answer::ok(StoppedTask { task_id })
 }
 
 /// Goes on after a restart: held messages are sent, and an interrupted turn is taken up again.

@@ -36,6 +36,10 @@ impl From<HostError> for Problem {
             HostError::TooManyViewers { .. } | HostError::ShuttingDown => {
                 plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
             }
+            HostError::Session(_) if matches!(code, "not_running" | "interrupted") => {
+                plain(StatusCode::CONFLICT)
+            }
+            HostError::Session(_) if code == "not_supported" => plain(StatusCode::NOT_IMPLEMENTED),
             // The CLI did not do it, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
             other => Self::internal(&other),

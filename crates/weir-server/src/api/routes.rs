@@ -95,6 +95,7 @@ fn viewer() -> Router<App> {
 fn approver() -> Router<App> {
     Router::new()
         .route("/v1/sessions/{id}/interrupt", post(control::interrupt))
+        .route("/v1/sessions/{id}/tasks/{task_id}/stop", post(control::stop_task))
         .route("/v1/sessions/{id}/permissions/{request_id}", post(asks::permission))
         .route("/v1/sessions/{id}/permissions/{request_id}/preview", get(asks::preview))
         .route("/v1/sessions/{id}/questions/{request_id}", post(asks::question))
@@ -150,8 +151,8 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     paths(
         sessions::create, sessions::list, sessions::show, sessions::change, sessions::delete, sessions::fork,
         messages::send, messages::list, messages::cancel,
-        control::interrupt, control::stop, control::resume, control::set_model, control::set_permission_mode,
-        asks::permission, asks::preview, asks::question,
+        control::interrupt, control::stop, control::stop_task, control::resume, control::set_model,
+        control::set_permission_mode, asks::permission, asks::preview, asks::question,
         history::transcript, history::log, history::export, history::diff, history::tool_output,
         history::tool_image, history::message_image,
         folders::show, folders::trust, folders::distrust,

@@ -163,8 +163,15 @@ pub(crate) struct CancelledMessage {
 /// Whether something was interrupted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Interrupted {
-    /// Whether a turn was running.
+    /// Whether there was a turn: one that ran, or one that had not begun and whose message was taken back.
     pub(crate) interrupted: bool,
+}
+
+/// A task in the background was told to end.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StoppedTask {
+    /// The task.
+    pub(crate) task_id: String,
 }
 
 /// The session has no process.

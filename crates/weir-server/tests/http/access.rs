@@ -26,6 +26,7 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/v1/sessions/{id}/messages", Some(Role::Driver)),
     ("DELETE", "/v1/sessions/{id}/messages/{message_id}", Some(Role::Driver)),
     ("POST", "/v1/sessions/{id}/interrupt", Some(Role::Approver)),
+    ("POST", "/v1/sessions/{id}/tasks/{task_id}/stop", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/stop", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/resume", Some(Role::Driver)),
     ("POST", "/v1/sessions/{id}/permissions/{request_id}", Some(Role::Approver)),

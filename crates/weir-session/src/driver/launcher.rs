@@ -224,7 +224,10 @@ impl Launcher {
                     project_settings: admitted.project_settings,
                     prompts: &prompts,
                 };
-                let args = arguments(&self.options, &start, &supports);
+                let args = arguments(&self.options, &start, &supports).map_err(|flags| {
+                    let version = capabilities.as_ref().map(|known| known.version());
+                    failed(StartError::Unsupported { version, flags })
+                })?;
                 let mut launch = launch(&self.options, program, args);
                 launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
                 self.prompts = files;

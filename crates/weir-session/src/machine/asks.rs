@@ -16,6 +16,9 @@ use crate::error::SessionError;
 /// Answered requests that are remembered, so that a late answer hears who was first.
 const REMEMBERED: usize = 32;
 
+/// What the model is told of a tool that was asked for in a turn which is to end.
+const INTERRUPTED: &str = "The turn was interrupted.";
+
 /// Requests of the CLI.
 #[derive(Debug, Default)]
 pub(super) struct Asks {
@@ -110,8 +113,12 @@ impl Machine {
             return;
         }
         let Some(ask) = self.asks.take(id) else { return };
-        // A handler's answer that does not fit must not leave the CLI waiting.
-        let answer = answer_to(&ask, decision).unwrap_or_else(|reason| denial(&ask, reason));
+        let answer = if self.is_interrupted(&ask) {
+            denial(&ask, INTERRUPTED.to_owned())
+        } else {
+            // A handler's answer that does not fit must not leave the CLI waiting.
+            answer_to(&ask, decision).unwrap_or_else(|reason| denial(&ask, reason))
+        };
         self.give(&ask, answer, None, sink);
     }
 
@@ -134,6 +141,9 @@ impl Machine {
             return self.reply(ticket, Err(error));
         };
         let Some(ask) = self.asks.open.get(place).map(|open| open.ask.clone()) else { return };
+        if self.is_interrupted(&ask) {
+            return self.reply(ticket, Err(SessionError::Interrupted));
+        }
         match answer_to(&ask, decision) {
             Err(reason) => self.reply(ticket, Err(SessionError::BadAnswer(reason))),
             Ok(answer) => {

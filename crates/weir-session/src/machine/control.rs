@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use serde_json::Value;
-use weir_transcript::{HostEvent, Sink};
+use weir_process::{Capabilities, Version};
+use weir_transcript::Sink;
 use weir_wire::{
     CommandState, ControlResponse, HostRequest, Message, MessageId, Outgoing, RequestId, SystemMessage,
 };
@@ -27,6 +28,8 @@ struct Pending {
     what: &'static str,
     /// None where the watchdog sees to it.
     deadline: Option<Instant>,
+    /// Whether what it asks for has happened, although it was not answered.
+    is_done: bool,
 }
 
 /// What an answer is for.
@@ -38,13 +41,29 @@ pub(super) enum Purpose {
     Caller(Ticket),
     /// A message is to be taken back.
     Cancel(Ticket, MessageId),
-    /// The answer does not matter.
-    Nobody,
+    /// A message is to be taken back because it was interrupted.
+    TakeBack(MessageId),
+    /// The turn at hand is to end; a caller may want to know.
+    Interrupt(Option<Ticket>),
 }
 
 impl Control {
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.pending.iter().filter_map(|pending| pending.deadline).min()
+    }
+
+    /// Whether the CLI has not shown yet that it has heard an interrupt.
+    pub(super) fn is_interrupting(&self) -> bool {
+        self.pending
+            .iter()
+            .any(|pending| matches!(pending.purpose, Purpose::Interrupt(_)) && !pending.is_done)
+    }
+
+    /// A turn has ended because it was interrupted.
+    pub(super) fn turn_interrupted(&mut self) {
+        for pending in &mut self.pending {
+            pending.is_done |= matches!(pending.purpose, Purpose::Interrupt(_));
+        }
     }
 }
 
@@ -56,7 +75,8 @@ impl Machine {
             Purpose::Initialize => None,
             _ => Some(now.instant + self.settings.limits.control),
         };
-        self.control.pending.push(Pending { id: id.clone(), purpose, what: name_of(&request), deadline });
+        let what = name_of(&request);
+        self.control.pending.push(Pending { id: id.clone(), purpose, what, deadline, is_done: false });
         self.actions.push(Action::Write(Outgoing::Request { id, request }));
     }
 
@@ -64,15 +84,21 @@ impl Machine {
         if !self.life.is_ready() {
             return self.reply(ticket, Err(SessionError::NotRunning));
         }
+        if matches!(request, HostRequest::StopTask { .. }) && !self.can_stop_tasks() {
+            // Old versions do not even answer what they do not know.
+            return self.reply(ticket, Err(SessionError::NotSupported { what: "stop task" }));
+        }
         self.ask_cli(now, Purpose::Caller(ticket), request);
     }
 
-    pub(super) fn interrupt(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
-        if !self.life.is_ready() || !self.is_busy() {
-            return self.reply(ticket, Ok(Reply::NothingRuns));
+    /// Whether the CLI can end a single task. One that tells no version is too old, one that tells an odd one may.
+    fn can_stop_tasks(&self) -> bool {
+        let session = &self.view().session;
+        match session.version.as_deref() {
+            Some(version) => Version::parse(version)
+                .is_none_or(|version| Capabilities::of(version).has_control("stop_task")),
+            None => session.id.is_none(),
         }
-        self.record(HostEvent::Interrupted, sink);
-        self.ask_cli(now, Purpose::Caller(ticket), HostRequest::Interrupt);
     }
 
     /// A line of the control protocol. Says whether it was one, or one that ends something.
@@ -84,8 +110,15 @@ impl Machine {
             Message::CommandLifecycle(line) => {
                 self.messages.are_named();
                 // The view may have dropped the entry, and nothing changes there.
-                if matches!(line.state, CommandState::Cancelled) {
-                    self.message_withdrawn(&line.command_uuid.to_id());
+                let id = line.command_uuid.to_id();
+                match line.state {
+                    CommandState::Cancelled => self.message_withdrawn(&id),
+                    CommandState::Discarded => self.message_dropped(&id, SessionError::Discarded),
+                    CommandState::Refused => {
+                        let message = "it does not take the message".to_owned();
+                        self.message_dropped(&id, SessionError::Refused { message });
+                    }
+                    _ => {}
                 }
             }
             Message::Result(result) => {
@@ -138,7 +171,13 @@ impl Machine {
                 };
                 self.reply(ticket, reply);
             }
-            Purpose::Nobody => {}
+            Purpose::TakeBack(message) => {
+                if result.is_ok_and(|answer| answer.get("cancelled") == Some(&Value::Bool(true))) {
+                    self.message_taken_back(&message, sink);
+                }
+            }
+            Purpose::Interrupt(Some(ticket)) => self.reply(ticket, result.map(Reply::Answer)),
+            Purpose::Interrupt(None) => {}
         }
     }
 
@@ -160,7 +199,9 @@ impl Machine {
     }
 
     fn fail(&mut self, purpose: &Purpose, error: &SessionError) {
-        if let Purpose::Caller(ticket) | Purpose::Cancel(ticket, _) = purpose {
+        if let Purpose::Caller(ticket) | Purpose::Cancel(ticket, _) | Purpose::Interrupt(Some(ticket)) =
+            purpose
+        {
             self.reply(*ticket, Err(error.clone()));
         }
     }

@@ -98,7 +98,7 @@ pub enum Command {
         /// The message.
         message: MessageId,
     },
-    /// End the running turn.
+    /// End the turn at hand.
     Interrupt {
         /// Who asks.
         ticket: Ticket,

@@ -177,6 +177,11 @@ impl Life {
         self.close = true;
     }
 
+    /// Until when a turn may begin that nobody asked for.
+    pub(super) fn wakes_until(&self) -> Option<Instant> {
+        self.wakes_until
+    }
+
     /// No turn has begun by itself, and none will.
     pub(super) fn expire_wake_up(&mut self, now: Now) {
         self.wakes_until.take_if(|until| *until <= now.instant);

@@ -55,6 +55,10 @@ struct Written {
     id: MessageId,
     at: Instant,
     is_second_try: bool,
+    /// Whether the CLI has said that the turn which answers it has begun.
+    has_begun: bool,
+    /// Whether it was interrupted. Whatever the CLI says of it then, it was not answered.
+    is_interrupted: bool,
 }
 
 impl Messages {
@@ -106,6 +110,37 @@ impl Messages {
         let place = self.written.iter().position(|written| written.id == *id)?;
         Some(self.written.remove(place))
     }
+
+    /// The turn that answers a message has begun.
+    pub(super) fn mark_begun(&mut self, id: &MessageId) {
+        for written in self.written.iter_mut().filter(|written| written.id == *id) {
+            written.has_begun = true;
+        }
+    }
+
+    /// The message that waits in front of all others.
+    #[cfg(test)]
+    pub(super) fn first_queued(&self) -> Option<&MessageId> {
+        self.queued.front().and_then(|queued| queued.message.uuid.as_ref())
+    }
+
+    /// Everything that was written is interrupted.
+    pub(super) fn mark_interrupted(&mut self) {
+        for written in &mut self.written {
+            written.is_interrupted = true;
+        }
+    }
+
+    /// Messages that the CLI has got and not begun, where it can be told to take them back.
+    pub(super) fn not_begun(&self) -> Vec<MessageId> {
+        let waiting = self.written.iter().filter(|written| self.are_named && !written.has_begun);
+        waiting.map(|written| written.id.clone()).collect()
+    }
+}
+
+/// Why a message has no answer, if it was interrupted before.
+fn interrupted_or(is_interrupted: bool, error: SessionError) -> SessionError {
+    if is_interrupted { SessionError::Interrupted } else { error }
 }
 
 impl Machine {
@@ -138,7 +173,7 @@ impl Machine {
 
     /// Writes what may be written now.
     pub(super) fn write_messages(&mut self, now: Now, sink: &mut Sink<'_>) {
-        while self.life.takes_messages() {
+        while self.life.takes_messages() && !self.is_braking() {
             let Some(place) = self.next_to_write() else { return };
             if self.drops_exhausted_queue(sink) {
                 return;
@@ -151,7 +186,13 @@ impl Machine {
             if message.handling == TextHandling::Escaped && self.honours_inert_mark() {
                 message.handling = TextHandling::Marked;
             }
-            self.messages.written.push(Written { id: id.clone(), at: now.instant, is_second_try });
+            self.messages.written.push(Written {
+                id: id.clone(),
+                at: now.instant,
+                is_second_try,
+                has_begun: false,
+                is_interrupted: false,
+            });
             self.messages.sent += 1;
             self.watchdog.heard(now.instant);
             // Recorded first: what the log does not know was not sent.
@@ -176,6 +217,10 @@ impl Machine {
         }
         let Some(written) = self.messages.take_written(&id) else { return };
         self.messages.sent = self.messages.sent.saturating_sub(1);
+        if written.is_interrupted {
+            // The process never got it, and the next one must not.
+            return self.take_back(id, sink);
+        }
         let waits = if written.is_second_try { Waits::ForThisProcess } else { Waits::ForNextProcess };
         let (text, images) = described(&message.content);
         self.record(HostEvent::MessageQueued { message: id, text, images }, sink);
@@ -200,6 +245,22 @@ impl Machine {
         let Some(error) = self.exhausted().filter(|_| self.messages.is_any_queued()) else { return false };
         self.drop_queue(&error, true, sink);
         true
+    }
+
+    /// Takes back the message that would be written next: it is the turn at hand where none has begun. Says whether
+    /// there was one.
+    pub(super) fn take_back_next(&mut self, sink: &mut Sink<'_>) -> bool {
+        let Some(id) = self.messages.queued.pop_front().and_then(|queued| queued.message.uuid) else {
+            return false;
+        };
+        self.take_back(id, sink);
+        true
+    }
+
+    /// A message that the CLI never got was interrupted.
+    fn take_back(&mut self, id: MessageId, sink: &mut Sink<'_>) {
+        self.record(HostEvent::MessageCancelled { message: id.clone() }, sink);
+        self.actions.push(Action::MessageEnded(id, Err(SessionError::Interrupted)));
     }
 
     pub(super) fn cancel(&mut self, now: Now, ticket: Ticket, id: &MessageId, sink: &mut Sink<'_>) {
@@ -232,9 +293,19 @@ impl Machine {
 
     /// The CLI has taken a message back.
     pub(super) fn message_withdrawn(&mut self, id: &MessageId) {
-        if self.messages.take_written(id).is_some() {
-            self.actions.push(Action::MessageEnded(id.clone(), Err(SessionError::Cancelled)));
-        }
+        self.message_dropped(id, SessionError::Cancelled);
+    }
+
+    /// The CLI will not answer a message, for this reason.
+    pub(super) fn message_dropped(&mut self, id: &MessageId, error: SessionError) {
+        let Some(written) = self.messages.take_written(id) else { return };
+        // Whoever made the CLI drop it knows better why.
+        let error = match self.timed_out() {
+            Some(timed_out) => timed_out,
+            None if self.life.is_stopping() => SessionError::Stopped,
+            None => interrupted_or(written.is_interrupted, error),
+        };
+        self.actions.push(Action::MessageEnded(id.clone(), Err(error)));
     }
 
     /// Messages that were never written fail for this reason, all of them or those that waited for this process.
@@ -253,11 +324,15 @@ impl Machine {
     /// The process is gone: whatever it did with these, nobody will say.
     pub(super) fn lose_written(&mut self, error: &SessionError) {
         for written in std::mem::take(&mut self.messages.written) {
-            self.actions.push(Action::MessageEnded(written.id, Err(error.clone())));
+            let error = interrupted_or(written.is_interrupted, error.clone());
+            self.actions.push(Action::MessageEnded(written.id, Err(error)));
         }
     }
 
     pub(super) fn turn_ended(&mut self, turn: Turn) {
+        if turn.state == TurnState::Interrupted {
+            self.control.turn_interrupted();
+        }
         let text = self.text_of(&turn);
         let error = match &self.messages.end {
             // No result came, and none will.
@@ -274,8 +349,9 @@ impl Machine {
             turn,
         });
         for id in &end.turn.messages {
-            if self.messages.take_written(id).is_some() {
-                let result = error.clone().map_or_else(|| Ok(Arc::clone(&end)), Err);
+            if let Some(written) = self.messages.take_written(id) {
+                let error = error.clone().map(|error| interrupted_or(written.is_interrupted, error));
+                let result = error.map_or_else(|| Ok(Arc::clone(&end)), Err);
                 self.actions.push(Action::MessageEnded(id.clone(), result));
             }
         }
@@ -342,7 +418,7 @@ fn described(content: &OutgoingContent) -> (String, u32) {
 /// What is said of a message that was never written.
 fn not_sent(id: &MessageId, error: &SessionError) -> HostEvent {
     match error {
-        SessionError::Cancelled | SessionError::Stopped => {
+        SessionError::Cancelled | SessionError::Stopped | SessionError::Interrupted => {
             HostEvent::MessageCancelled { message: id.clone() }
         }
         _ => HostEvent::MessageFailed { message: id.clone(), error: error.to_string() },

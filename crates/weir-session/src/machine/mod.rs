@@ -8,6 +8,7 @@
 
 mod action;
 mod asks;
+mod brake;
 mod control;
 mod event;
 mod life;
@@ -41,6 +42,7 @@ pub struct Machine {
     messages: messages::Messages,
     control: control::Control,
     asks: asks::Asks,
+    brake: brake::Brake,
     watchdog: watchdog::Watchdog,
     actions: Vec<Action>,
 }
@@ -52,6 +54,8 @@ struct Noticed {
     /// Whether the session has another name, model or the like.
     session: bool,
     ended: Vec<Turn>,
+    /// Messages whose turn has begun.
+    begun: Vec<MessageId>,
     cancelled: Vec<MessageId>,
     /// Requests that nobody waits for any more although we have not answered them.
     settled: Vec<RequestId>,
@@ -67,11 +71,12 @@ impl Noticed {
                 self.ended.push(Turn::clone(turn));
             }
             Change::EntryReplaced(entry) => {
-                if let EntryBody::User(UserEntry {
-                    message: Some(id), delivery: Delivery::Cancelled, ..
-                }) = &entry.body
-                {
-                    self.cancelled.push(id.clone());
+                if let EntryBody::User(UserEntry { message: Some(id), delivery, .. }) = &entry.body {
+                    match delivery {
+                        Delivery::Started => self.begun.push(id.clone()),
+                        Delivery::Cancelled => self.cancelled.push(id.clone()),
+                        _ => {}
+                    }
                 }
             }
             Change::Request(request) => match request.state {
@@ -85,7 +90,8 @@ impl Noticed {
 
     fn is_empty(&self) -> bool {
         let requests = self.settled.len() + self.withdrawn.len();
-        !self.began && self.ended.is_empty() && self.cancelled.is_empty() && requests == 0
+        let messages = self.begun.len() + self.cancelled.len();
+        !self.began && self.ended.is_empty() && messages == 0 && requests == 0
     }
 }
 
@@ -107,6 +113,7 @@ impl Machine {
             messages: messages::Messages::default(),
             control: control::Control::default(),
             asks: asks::Asks::default(),
+            brake: brake::Brake::default(),
             watchdog: watchdog::Watchdog::new(now.instant),
             actions: Vec::new(),
             settings,
@@ -233,7 +240,11 @@ impl Machine {
         }
         if concerns_us || lost_tasks || !noticed.is_empty() {
             self.expect_wake_up(now, lost_tasks, &noticed);
+            let has_begun = noticed.began || !noticed.begun.is_empty();
             self.noticed(noticed);
+            if has_begun {
+                self.hold_brake(now, sink);
+            }
             self.advance(now, sink);
         }
     }
@@ -262,6 +273,9 @@ impl Machine {
     }
 
     fn noticed(&mut self, noticed: Noticed) {
+        for message in noticed.begun {
+            self.messages.mark_begun(&message);
+        }
         for turn in noticed.ended {
             self.turn_ended(turn);
         }
@@ -296,6 +310,7 @@ impl Machine {
 
     /// Does what has become possible.
     fn advance(&mut self, now: Now, sink: &mut Sink<'_>) {
+        self.release_brake(now);
         self.start_or_end(now, sink);
         self.write_messages(now, sink);
         self.tell_settled();

@@ -1,6 +1,8 @@
 //! The machine alone: events in, actions out.
 
+mod brake;
 mod host;
+mod played;
 mod property;
 
 use std::time::Duration;
@@ -184,11 +186,11 @@ fn a_kill_does_not_wait_for_the_turn_or_for_a_stop() {
 }
 
 #[test]
-fn an_interrupted_turn_whose_process_dies_has_no_answer() {
+fn an_interrupted_turn_whose_process_dies_was_interrupted() {
     let mut host = running(MachineSettings::default());
     host.command(|ticket| Command::Interrupt { ticket });
     host.exits(0);
-    assert!(matches!(host.ended[&MessageId::new("m1")], Err(SessionError::Died { .. })));
+    assert!(matches!(host.ended[&MessageId::new("m1")], Err(SessionError::Interrupted)));
 }
 
 #[test]

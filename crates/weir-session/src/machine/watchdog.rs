@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use weir_transcript::{HostEvent, Sink, Status};
-use weir_wire::HostRequest;
+use weir_transcript::{Sink, Status};
 
 use super::control::Purpose;
 use super::{Limits, Machine, Now};
@@ -142,8 +141,7 @@ impl Machine {
     /// Interrupts what runs; the process is ended if that does not help in time.
     pub(super) fn stop_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
         if self.life.is_ready() {
-            self.record(HostEvent::Interrupted, sink);
-            self.ask_cli(now, Purpose::Nobody, HostRequest::Interrupt);
+            self.end_turn(now, Purpose::Interrupt(None), sink);
             self.life.escalate_at(now.instant + self.settings.limits.interrupt);
         } else {
             self.life.escalate_at(now.instant);

@@ -144,7 +144,7 @@ async fn a_message_that_the_cli_does_not_give_back_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_an_interrupt_swept_away_ends_as_cancelled() {
+async fn a_message_that_an_interrupt_swept_away_ends_as_interrupted() {
     // 2.1.325 throws away what it has queued when it is interrupted, and says so.
     let (session, stage) = session(SessionOptions::new());
     let asked = asking(&session, "one");
@@ -156,13 +156,16 @@ async fn a_message_that_an_interrupt_swept_away_ends_as_cancelled() {
     let mut second = session.steer("two").await.unwrap();
     let two = cli.hears_message("two").await;
     let (interrupted, ()) = tokio::join!(session.interrupt(), async {
+        let request = cli.hears_request("cancel_async_message").await;
+        assert_eq!(request["request"]["message_uuid"], two.as_str());
+        cli.answers(&request, json!({"cancelled": false})).await;
         let request = cli.hears_request("interrupt").await;
         cli.answers(&request, json!({})).await;
         cli.lifecycle(&two, "cancelled").await;
         cli.interrupted().await;
     });
     assert!(interrupted.unwrap());
-    assert!(matches!(soon(second.answer()).await, Err(SessionError::Cancelled)));
+    assert!(matches!(soon(second.answer()).await, Err(SessionError::Interrupted)));
     assert!(asked.await.unwrap().unwrap().is_error());
     session.stop().await;
 }

@@ -97,13 +97,21 @@ impl Fold {
     }
 
     pub(super) fn message_cancelled(&mut self, id: &MessageId, sink: &mut Sink<'_>) {
-        self.messages.waiting.retain(|waiting| waiting != id);
+        self.waits_no_more(id);
         self.set_delivery(id, Delivery::Cancelled, sink);
+    }
+
+    /// No turn will take a message up. An interrupt that was meant for it must not meet the next turn.
+    fn waits_no_more(&mut self, id: &MessageId) {
+        self.messages.waiting.retain(|waiting| waiting != id);
+        if self.messages.waiting.is_empty() {
+            self.turns.forget_interrupt();
+        }
     }
 
     /// A message has no answer and will not have one.
     pub(super) fn message_failed(&mut self, id: &MessageId, error: &str, sink: &mut Sink<'_>) {
-        self.messages.waiting.retain(|waiting| waiting != id);
+        self.waits_no_more(id);
         self.set_fate(id, Delivery::Failed, Some(error), sink);
     }
 
@@ -139,9 +147,17 @@ impl Fold {
                 self.set_delivery(&id, Delivery::Started, sink);
             }
             // The result came first and has said more: a turn that failed ends in one or the other of these.
-            CommandState::Completed | CommandState::Cancelled if self.has_failed(&id) => {}
+            CommandState::Completed
+            | CommandState::Cancelled
+            | CommandState::Discarded
+            | CommandState::Refused
+                if self.has_failed(&id) => {}
             CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
             CommandState::Cancelled => self.message_cancelled(&id, sink),
+            CommandState::Discarded => {
+                self.message_failed(&id, "the CLI discarded the message without answering it", sink);
+            }
+            CommandState::Refused => self.message_failed(&id, "the CLI refused the message", sink),
             CommandState::Other(_) | _ => {}
         }
     }

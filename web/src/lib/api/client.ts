@@ -114,6 +114,10 @@ export class Client {
     return this.#json("POST", `${at(id)}/interrupt`);
   }
 
+  stopTask(id: string, task: string): Promise<unknown> {
+    return this.#json("POST", `${at(id)}/tasks/${encodeURIComponent(task)}/stop`);
+  }
+
   stop(id: string): Promise<{ stopped: boolean }> {
     return this.#json("POST", `${at(id)}/stop`);
   }

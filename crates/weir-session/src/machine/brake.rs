@@ -1,0 +1,118 @@
+//! The brake: an interrupt, whatever the session is doing.
+//!
+//! It concerns the turn at hand: the one that runs, with every message that was written for it, or else the message
+//! that would be written next. Messages that wait behind it stay where they are. What was interrupted never runs
+//! later: a message that no process has got is taken back, and one that the CLI has got but not begun is cancelled
+//! and interrupted in one go, because no single request does for all versions. Should its turn begin in spite of
+//! that, it is interrupted again, and the process is ended if that does not help.
+
+use std::time::Instant;
+
+use weir_transcript::{HostEvent, Sink};
+use weir_wire::{HostRequest, ToolUseId};
+
+use super::Machine;
+use super::action::Reply;
+use super::control::Purpose;
+use super::event::{Now, Ticket};
+use crate::ask::Ask;
+
+/// Whether the turn at hand is to end.
+#[derive(Debug, Default)]
+pub(super) enum Brake {
+    #[default]
+    Off,
+    /// Until nothing of the turn is left.
+    On,
+    /// Nothing runs, but the CLI may begin a turn by itself until then.
+    Waking(Instant),
+}
+
+impl Machine {
+    pub(super) fn interrupt(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
+        if self.life.is_ready() && self.is_busy() {
+            self.brake = Brake::On;
+            self.messages.mark_interrupted();
+            return self.end_turn(now, Purpose::Interrupt(Some(ticket)), sink);
+        }
+        let until = self.life.wakes_until().filter(|until| *until > now.instant);
+        let is_stopped = if self.messages.is_any_written() {
+            // The process is ending, and nothing can be said to it any more.
+            self.messages.mark_interrupted();
+            true
+        } else if self.take_back_next(sink) {
+            true
+        } else if let Some(until) = until {
+            self.brake = Brake::Waking(until);
+            true
+        } else {
+            false
+        };
+        self.reply(ticket, Ok(if is_stopped { Reply::Done } else { Reply::NothingRuns }));
+    }
+
+    /// Tells the CLI to end the turn at hand: what runs, and what it was sent and has not begun.
+    pub(super) fn end_turn(&mut self, now: Now, purpose: Purpose, sink: &mut Sink<'_>) {
+        for message in self.messages.not_begun() {
+            self.ask_cli(now, Purpose::TakeBack(message.clone()), HostRequest::CancelMessage { message });
+        }
+        self.record(HostEvent::Interrupted, sink);
+        self.ask_cli(now, purpose, HostRequest::Interrupt);
+    }
+
+    /// Whether an interrupt has not come to its end. A message that is written now might be what it ends.
+    pub(super) fn is_braking(&self) -> bool {
+        matches!(self.brake, Brake::On) || self.control.is_interrupting()
+    }
+
+    /// A turn has begun. If it was interrupted before, it is interrupted again.
+    pub(super) fn hold_brake(&mut self, now: Now, sink: &mut Sink<'_>) {
+        let is_meant = match self.brake {
+            Brake::Off => false,
+            Brake::On => true,
+            Brake::Waking(until) => now.instant <= until,
+        };
+        if !is_meant || !self.life.is_ready() || !self.is_busy() {
+            return;
+        }
+        self.brake = Brake::On;
+        self.life.escalate_at(now.instant + self.settings.limits.interrupt);
+        if self.control.is_interrupting() {
+            // One is on its way, and this is what it ends.
+            self.record(HostEvent::Interrupted, sink);
+        } else {
+            self.end_turn(now, Purpose::Interrupt(None), sink);
+        }
+    }
+
+    /// Lets go of the brake once nothing of the turn is left.
+    pub(super) fn release_brake(&mut self, now: Now) {
+        let is_over = match self.brake {
+            Brake::Off => return,
+            Brake::On => !self.life.is_ready() || !self.is_busy(),
+            Brake::Waking(until) => {
+                !self.life.is_ready() || until < now.instant || self.messages.is_any_queued()
+            }
+        };
+        if is_over {
+            self.brake = Brake::Off;
+        }
+    }
+
+    /// Whether a request belongs to the turn that is to end, so that nothing may be allowed any more. Agents in the
+    /// background are no part of it.
+    pub(super) fn is_interrupted(&self, ask: &Ask) -> bool {
+        let tool = match (&self.brake, ask) {
+            (Brake::On, Ask::Permission(ask)) => ask.tool_use_id.as_ref(),
+            (Brake::On, Ask::Question(ask)) => ask.tool_use_id.as_ref(),
+            _ => return false,
+        };
+        !tool.is_some_and(|tool| self.is_in_background(tool))
+    }
+
+    fn is_in_background(&self, tool: &ToolUseId) -> bool {
+        let call = self.view().tools().rfind(|(_, call)| call.id == *tool);
+        let agent = call.and_then(|(entry, _)| entry.parent.as_ref());
+        agent.is_some_and(|agent| self.view().is_in_background(agent))
+    }
+}
