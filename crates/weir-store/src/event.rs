@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{ConversationId, ConversationUpdate};
+use crate::cursor::Check;
 use crate::error::StoreError;
 
 /// The longest event. A line of the CLI has at most 64 MiB.
@@ -23,6 +24,9 @@ pub struct Event {
     pub client_id: Option<String>,
     /// The event itself, as it was given.
     pub payload: Vec<u8>,
+    /// Who wrote it; none where an older version did.
+    #[serde(skip)]
+    pub check: Option<Check>,
 }
 
 /// An event to append.
@@ -105,6 +109,8 @@ pub struct Appended {
     pub placed: Vec<Placed>,
     /// The number of the newest event now.
     pub newest: u64,
+    /// Who wrote those that are new.
+    pub check: Check,
 }
 
 /// Where an event is.

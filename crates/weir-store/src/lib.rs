@@ -45,7 +45,7 @@ mod terms;
 
 pub use checkpoint::{Checkpoint, CheckpointQuery};
 pub use conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation, Parent};
-pub use cursor::{Cursor, Resume};
+pub use cursor::{Check, Cursor, Resume};
 pub use error::StoreError;
 pub use event::{Append, Appended, Event, NewEvent, Placed};
 pub use memory::MemoryStore;

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::cursor::Check;
 use crate::event::{Append, Appended, Event};
 use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
 use crate::reply::Reply;
@@ -43,6 +44,10 @@ pub trait Store: Debug + Send + Sync {
 
     /// Reads one event.
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>>;
+
+    /// Who wrote an event, for comparing it with a [`crate::Cursor`]; none where there is no such event, or where an
+    /// older version wrote it.
+    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>>;
 
     /// Keeps what a reader has made of a log. It changes nothing about the conversation.
     fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()>;

@@ -12,6 +12,7 @@ mod queue;
 mod read;
 mod readers;
 mod rows;
+mod runs;
 mod schema;
 mod store;
 mod task;

@@ -13,6 +13,7 @@ use super::writer::Writer;
 use super::{heads, index, read, write};
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event};
 use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
@@ -28,6 +29,7 @@ const WITHOUT_EVENTS: Weight = Weight { bytes: 1024, texts: 0, at_once: false };
 /// Dropping it writes what still waits, and blocks until that is done.
 pub struct SqliteStore {
     epoch: String,
+    check: Check,
     path: PathBuf,
     queue: Arc<Queue>,
     tails: Arc<Tails>,
@@ -53,6 +55,7 @@ impl SqliteStore {
         let thread = thread.spawn(move || writer.run()).map_err(|source| database.no_thread(source))?;
         Ok(Self {
             epoch,
+            check: Check::random(),
             path: database.path.clone(),
             tails: Arc::clone(queue.tails()),
             queue,
@@ -129,7 +132,8 @@ impl Store for SqliteStore {
     fn append(&self, append: Append) -> Reply<Appended> {
         let texts = append.events.iter().filter(|event| event.search_text.is_some()).count();
         let weight = Weight { bytes: append.size(), texts, at_once: true };
-        self.queue.send(weight, move |connection| write::append(connection, &append))
+        let check = self.check;
+        self.queue.send(weight, move |connection| write::append(connection, &append, check))
     }
 
     fn read(&self, query: ReadQuery) -> Reply<EventPage> {
@@ -138,6 +142,10 @@ impl Store for SqliteStore {
 
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
         self.ask(move |connection| read::event(connection, &conversation, seq))
+    }
+
+    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
+        self.ask(move |connection| read::check_at(connection, &conversation, seq))
     }
 
     fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {

@@ -21,6 +21,8 @@ mod model;
 #[cfg(test)]
 mod opening;
 #[cfg(test)]
+mod power_loss;
+#[cfg(test)]
 mod searching;
 #[cfg(test)]
 mod sharing;
