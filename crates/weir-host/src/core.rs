@@ -10,8 +10,10 @@ use weir_process::Lock;
 use weir_session::Pool;
 use weir_store::ConversationId;
 
+use crate::checkpoints::Checkpoints;
 use crate::error::HostError;
 use crate::hub::Hub;
+use crate::load::Source;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
 use crate::room::Room;
@@ -26,10 +28,13 @@ pub(crate) struct Core {
     pub(crate) pool: Pool,
     pub(crate) hub: Hub,
     pub(crate) counters: Counters,
+    pub(crate) checkpoints: Arc<Checkpoints>,
     rooms: Mutex<HashMap<ConversationId, Slot>>,
     /// Told when a process may have become free.
     pub(crate) freed: Notify,
     is_shutting_down: AtomicBool,
+    /// Nothing is read any more.
+    is_closed: AtomicBool,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -38,12 +43,14 @@ impl Core {
     pub(crate) fn new(options: HostOptions, lock: Option<Lock>) -> Self {
         Self {
             pool: Pool::new(options.pool.clone()),
+            checkpoints: Arc::new(Checkpoints::new(&options)),
             options,
             hub: Hub::default(),
             counters: Counters::default(),
             rooms: Mutex::default(),
             freed: Notify::new(),
             is_shutting_down: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
             lock: Mutex::new(lock),
         }
     }
@@ -55,11 +62,13 @@ impl Core {
 
     pub(crate) fn shut_down(&self) {
         self.is_shutting_down.store(true, Ordering::Release);
+        self.checkpoints.close();
         self.freed.notify_waiters();
     }
 
     /// Lets go of all sessions and of the folder. What still runs writes its log to the end.
     pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
         let rooms = std::mem::take(&mut *self.rooms());
         drop(rooms);
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -67,6 +76,11 @@ impl Core {
 
     pub(crate) fn is_shutting_down(&self) -> bool {
         self.is_shutting_down.load(Ordering::Acquire)
+    }
+
+    /// What logs are read from.
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source { store: &*self.options.store, is_over: &self.is_closed }
     }
 
     /// The session if it is in memory.

@@ -17,6 +17,7 @@
 
 mod book;
 mod checkpoint;
+mod checkpoints;
 mod core;
 mod error;
 mod export;

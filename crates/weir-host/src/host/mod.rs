@@ -78,6 +78,7 @@ impl Host {
         }
         numbers.most_processes = self.core.options.pool.most as u64;
         numbers.spare_processes = self.core.pool.live_spares() as u64;
+        (numbers.checkpoints_running, numbers.checkpoints) = self.core.checkpoints.numbers();
         numbers.list_viewers = self.core.hub.watchers() as u64;
         numbers
     }

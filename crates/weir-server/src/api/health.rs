@@ -70,6 +70,8 @@ fn write_host(text: &mut Exposition, host: &HostMetrics) {
     histogram(text, "weir_turn_seconds", "How long turns took.", &host.turn_seconds);
     histogram(text, "weir_first_text_seconds", "How long the first text took.", &host.first_text_seconds);
     histogram(text, "weir_append_seconds", "How long the log took to take events.", &host.append_seconds);
+    text.gauge("weir_checkpoints_running", "Checkpoints that are being made.", host.checkpoints_running);
+    text.counter("weir_checkpoints_total", "Checkpoints that were made.", host.checkpoints);
     text.gauge("weir_viewers", "Viewers of sessions.", host.viewers);
     text.gauge("weir_list_viewers", "Viewers of the list of sessions.", host.list_viewers);
 }
