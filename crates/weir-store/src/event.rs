@@ -73,12 +73,21 @@ pub struct Append {
     pub expected_newest: Option<u64>,
     /// Facts about the conversation that change with them, in the same transaction.
     pub update: ConversationUpdate,
+    /// Whether it is written also when the disk is full, out of the reserve. For what is small and ends something; see
+    /// [`crate::SqliteOptions::reserve`].
+    pub essential: bool,
 }
 
 impl Append {
     /// Events, and nothing else.
     pub fn new(conversation: ConversationId, events: Vec<NewEvent>) -> Self {
-        Self { conversation, events, expected_newest: None, update: ConversationUpdate::default() }
+        Self {
+            conversation,
+            events,
+            expected_newest: None,
+            update: ConversationUpdate::default(),
+            essential: false,
+        }
     }
 
     /// About how much memory it takes while it waits.

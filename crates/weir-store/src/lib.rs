@@ -38,6 +38,7 @@ mod memory;
 mod ndjson;
 mod query;
 mod reply;
+mod space;
 mod sqlite;
 mod store;
 mod tail;
@@ -55,6 +56,7 @@ pub use query::{
     SearchQuery, Snippet,
 };
 pub use reply::{Promise, Reply};
+pub use space::{Space, Usage};
 pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use store::{Store, now};
 pub use tail::{Changed, Tail, TailState};

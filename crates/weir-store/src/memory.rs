@@ -13,6 +13,7 @@ use crate::query::{
     SearchQuery, Snippet,
 };
 use crate::reply::Reply;
+use crate::space::{Space, Usage};
 use crate::store::Store;
 use crate::tail::{Tail, TailState, Tails};
 use crate::terms::{Terms, words};
@@ -358,6 +359,15 @@ impl Store for MemoryStore {
             self.tails.set(&conversation, TailState::Newest(newest));
             tail
         }))
+    }
+
+    fn space(&self) -> Space {
+        Space::Enough
+    }
+
+    fn usage(&self) -> Reply<Usage> {
+        let used = self.lock().conversations.values().map(|log| log.facts.bytes).sum();
+        Reply::ready(Ok(Usage { used, ..Usage::default() }))
     }
 
     fn subscribe_all(&self) -> Reply<Tail> {

@@ -9,6 +9,7 @@ use crate::cursor::Check;
 use crate::event::{Append, Appended, Event};
 use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
 use crate::reply::Reply;
+use crate::space::{Space, Usage};
 use crate::tail::Tail;
 
 /// A log of conversations.
@@ -60,6 +61,12 @@ pub trait Store: Debug + Send + Sync {
 
     /// Follows the log of a conversation. Subscribe first, then read.
     fn subscribe(&self, conversation: ConversationId) -> Reply<Tail>;
+
+    /// Whether there is space to write. Looks at the disk, and waits for nothing else.
+    fn space(&self) -> Space;
+
+    /// What the store takes.
+    fn usage(&self) -> Reply<Usage>;
 
     /// Follows all conversations: the number is the newest revision, and [`crate::ListOrder::ChangedAfter`] lists what changed.
     fn subscribe_all(&self) -> Reply<Tail>;

@@ -5,6 +5,7 @@
 //! So a terminal can list and search while a server runs. Which process drives a conversation is not decided here.
 
 mod checkpointer;
+mod disk;
 mod heads;
 mod index;
 mod open;
@@ -16,6 +17,7 @@ mod runs;
 mod schema;
 mod store;
 mod task;
+mod vacuum;
 mod write;
 mod writer;
 

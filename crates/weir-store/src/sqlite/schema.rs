@@ -114,6 +114,8 @@ CREATE TABLE run (
     mark INTEGER NOT NULL,
     PRIMARY KEY (conversation, first)
 ) STRICT, WITHOUT ROWID;
+-- What is deleted leaves the index at once, and not only with the next large merge.
+INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
 ";
 
 /// Brings the file to the newest format. Two processes may come here at the same time.

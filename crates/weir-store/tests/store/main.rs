@@ -23,8 +23,12 @@ mod opening;
 #[cfg(test)]
 mod power_loss;
 #[cfg(test)]
+mod reserve;
+#[cfg(test)]
 mod searching;
 #[cfg(test)]
 mod sharing;
+#[cfg(test)]
+mod small_disk;
 #[cfg(test)]
 mod support;

@@ -90,6 +90,7 @@ fn appends() -> impl Strategy<Value = Append> {
             events,
             expected_newest,
             update,
+            essential: false,
         },
     )
 }
