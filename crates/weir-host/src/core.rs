@@ -1,6 +1,7 @@
 //! What all parts of a host share: its options, its pool, and the sessions that are in memory.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -114,6 +115,31 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// Does something to a session that is not in memory, and keeps it out of memory meanwhile. None where it is there.
+    pub(crate) async fn while_absent<T>(
+        &self,
+        id: &ConversationId,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let slot = match self.rooms().entry(id.clone()) {
+            Entry::Occupied(_) => return None,
+            Entry::Vacant(place) => Arc::clone(place.insert(Slot::default())),
+        };
+        let mut done = None;
+        // Whoever wants the session waits for this, and then looks for it again.
+        let _absent = slot
+            .get_or_try_init(|| async {
+                done = Some(work.await);
+                Err::<Arc<Room>, ()>(())
+            })
+            .await;
+        let mut rooms = self.rooms();
+        if rooms.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot)) && slot.get().is_none() {
+            rooms.remove(id);
+        }
+        done
     }
 
     /// Lets go of a session whatever it is doing: its log is gone or does not work.

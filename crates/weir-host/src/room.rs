@@ -85,7 +85,9 @@ impl Room {
         if !closing.is_empty() {
             let at = now();
             let events = closing.iter().filter_map(|item| item.to_event(at, None)).collect();
-            let appended = core.options.store.append(Append::new(id.clone(), events)).await?;
+            // Also on a full disk: otherwise nobody could look at it.
+            let append = Append { essential: true, ..Append::new(id.clone(), events) };
+            let appended = core.options.store.append(append).await?;
             let mut heard = Heard::default();
             book.set_check(appended.check);
             for (item, placed) in closing.iter().zip(&appended.placed) {
@@ -404,6 +406,13 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
                 Lease::of(&room).kick();
             }
             Err(error) => {
+                if batch.is_refusable(&error) {
+                    room.recorder.shown(&batch);
+                    if let Some(sender) = batch.done.take() {
+                        let _ = sender.send(Err(error));
+                    }
+                    continue;
+                }
                 room.fail(&error);
                 if let Some(sender) = batch.done.take() {
                     let _ = sender.send(Err(error));

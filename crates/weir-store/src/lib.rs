@@ -57,6 +57,6 @@ pub use query::{
 };
 pub use reply::{Promise, Reply};
 pub use space::{Space, Usage};
-pub use sqlite::{Durability, SqliteOptions, SqliteStore};
+pub use sqlite::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 pub use store::{Store, now};
 pub use tail::{Changed, Tail, TailState};

@@ -6,10 +6,12 @@ mod sessions;
 mod talking;
 mod watching;
 
+pub(crate) use opening::FORKING;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_store::{ConversationId, ConversationUpdate};
+use weir_store::{ConversationId, ConversationUpdate, Space, Usage};
 
 use crate::core::{Core, Keeper};
 use crate::error::HostError;
@@ -57,6 +59,19 @@ impl Host {
     /// Names the log. Cursors mean nothing in another one.
     pub fn epoch(&self) -> &str {
         self.core.options.store.epoch()
+    }
+
+    /// Whether the log has space to grow.
+    pub fn space(&self) -> Space {
+        self.core.options.store.space()
+    }
+
+    /// What the log takes.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub async fn usage(&self) -> Result<Usage, HostError> {
+        Ok(self.core.options.store.usage().await?)
     }
 
     /// Watches all sessions. Subscribe first, then list.

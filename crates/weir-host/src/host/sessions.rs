@@ -175,6 +175,25 @@ impl Host {
         self.change(id, update).await
     }
 
+    /// Keeps a session whatever its age, or not any longer.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be written.
+    pub async fn pin(&self, id: &ConversationId, pinned: bool) -> Result<SessionInfo, HostError> {
+        // In memory, where everything that is kept with it is changed.
+        let room = self.room(id).await?;
+        let settings = {
+            let mut state = room.lock();
+            state.kept.pinned = pinned;
+            state.stored = state.kept.clone();
+            serde_json::to_value(&state.kept).unwrap_or_default()
+        };
+        let update = ConversationUpdate { settings: Some(settings), ..ConversationUpdate::default() };
+        room.recorder.recorded(Vec::new(), update).await?;
+        room.refresh();
+        Ok(SessionInfo::clone(&room.info()))
+    }
+
     /// Changes facts about a session, in the store and in memory.
     pub(super) async fn change(
         &self,

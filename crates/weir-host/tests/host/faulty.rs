@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use weir_store::{
     Append, Appended, Check, Checkpoint, CheckpointQuery, Conversation, ConversationId, ConversationPage,
     ConversationUpdate, Event, EventPage, Hit, ListQuery, Lookup, NewConversation, Promise, ReadQuery, Reply,
-    SearchQuery, Store, StoreError, Tail,
+    SearchQuery, Space, Store, StoreError, Tail, Usage,
 };
 
 /// A store whose disk can become full, and whose checkpoints can be made to wait.
@@ -125,6 +125,14 @@ impl Store for Faulty {
 
     fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
         self.inner.search(query)
+    }
+
+    fn space(&self) -> Space {
+        self.inner.space()
+    }
+
+    fn usage(&self) -> Reply<Usage> {
+        self.inner.usage()
     }
 
     fn subscribe(&self, conversation: ConversationId) -> Reply<Tail> {

@@ -17,6 +17,8 @@ use crate::space::Space;
 const NOTHING: u64 = 64 << 10;
 /// A disk with less than this left is full, where there is no reserve.
 const LITTLE: u64 = 1 << 20;
+/// What opening a store, and what a program does at its start, takes.
+const TO_START: u64 = 512 << 10;
 /// The reserve takes at most this part of a disk.
 const PART_OF_DISK: u64 = 16;
 /// The reserve is given up in so many steps.
@@ -104,9 +106,7 @@ impl Disk {
 
     /// Makes room for opening the file, where the disk has nothing left.
     pub(super) fn make_room(&self) {
-        if self.available().is_some_and(|left| left < LITTLE.min(self.wanted / 2)) {
-            self.give_up();
-        }
+        while self.available().is_some_and(|left| left < TO_START) && self.give_up() {}
     }
 
     /// Makes the reserve anew if the disk has space for it and more. Tells whether the disk is not full any more.

@@ -21,5 +21,5 @@ mod vacuum;
 mod write;
 mod writer;
 
-pub use open::{Durability, SqliteOptions};
+pub use open::{DEFAULT_RESERVE, Durability, SqliteOptions};
 pub use store::SqliteStore;

@@ -26,6 +26,9 @@ pub enum Durability {
     Process,
 }
 
+/// A reserve for a store that people rely on: more than twice what can stand in the write-ahead log.
+pub const DEFAULT_RESERVE: u64 = 32 << 20;
+
 /// How a store is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqliteOptions {

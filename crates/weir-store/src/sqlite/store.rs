@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use super::checkpointer::Checkpointer;
 use super::disk::Disk;
-use super::open::{Database, Durability, SqliteOptions};
+use super::open::{DEFAULT_RESERVE, Database, Durability, SqliteOptions};
 use super::queue::{Queue, Weight};
 use super::readers::Readers;
 use super::writer::Writer;
@@ -75,6 +75,12 @@ impl SqliteStore {
             writer: Some(thread),
             readers: Some(Readers::new(database, options.readers)),
         })
+    }
+
+    /// Gives a part of the reserve of this file back to a full disk, for whoever has to write something before the store
+    /// can be opened. Tells whether there was something to give.
+    pub fn give_up_reserve(path: &Path) -> bool {
+        Disk::new(path, DEFAULT_RESERVE).give_up()
     }
 
     /// The file.
