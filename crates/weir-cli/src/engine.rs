@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use weir_host::{Host, HostOptions, SessionSettings};
+use weir_host::{Host, HostOptions, Retention, SessionSettings};
 use weir_process::{Environment, LogOptions, ProbeCache, Secrets};
 use weir_session::SessionOptions;
-use weir_store::{Durability, SqliteOptions, SqliteStore};
+use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 use weir_trust::TrustFile;
 
 use crate::fence::Fence;
 use crate::folders;
+
+/// The file of the log in a data folder.
+pub(crate) const DATABASE: &str = "weir.db";
 
 /// What the engine works with. None of it can be said by a request.
 #[derive(Debug, Clone)]
@@ -34,6 +37,7 @@ pub(crate) struct Engine {
     pub(crate) most_processes: usize,
     pub(crate) idle: Duration,
     pub(crate) ask_timeout: Option<Duration>,
+    pub(crate) retention: Retention,
 }
 
 impl Engine {
@@ -53,8 +57,12 @@ impl Engine {
             // Asked for and not to be had means no server, and not a server without it.
             fence.around(&self.data_directory).check().await?;
         }
-        let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
-        let store = SqliteStore::open(self.data_directory.join("weir.db"), &sqlite)?;
+        let sqlite = SqliteOptions {
+            durability: Durability::Process,
+            reserve: DEFAULT_RESERVE,
+            ..SqliteOptions::default()
+        };
+        let store = SqliteStore::open(self.data_directory.join(DATABASE), &sqlite)?;
         let recipe = self.clone();
         let mut options = HostOptions::new(Arc::new(store), move |settings| {
             first(settings).unwrap_or_else(|| recipe.session(settings))
@@ -65,6 +73,7 @@ impl Engine {
         options.pool.idle = Some(self.idle);
         options.state_directory = Some(self.state());
         options.ask_timeout = self.ask_timeout;
+        options.retention = self.retention;
         Ok(Host::open(options).await?)
     }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weir_store::Event;
+use weir_store::{Check, Cursor, Event};
 use weir_transcript::{
     Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Sink, Status, Turn,
     TurnState, View,
@@ -38,6 +38,8 @@ pub(crate) struct Book {
     vocabularies: Vocabularies,
     pub(crate) ledger: Ledger,
     newest: u64,
+    /// Who wrote the newest event.
+    check: Option<Check>,
     has_process: bool,
     /// The host was restarted while there was something to do, and nobody has let it go on since. Tells whether a turn
     /// was running.
@@ -88,6 +90,7 @@ impl Book {
             vocabularies: Vocabularies::default(),
             ledger: Ledger::default(),
             newest: 0,
+            check: None,
             has_process: false,
             restarted: None,
             failure: None,
@@ -99,6 +102,7 @@ impl Book {
     /// Takes an event of the log.
     pub(crate) fn replay(&mut self, event: Event, heard: &mut Heard) {
         let (seq, at) = (event.seq, event.at);
+        self.check = event.check;
         match Item::of(event) {
             Some(item) => self.apply(at, Some(seq), &item, heard),
             None => self.newest = seq,
@@ -107,8 +111,8 @@ impl Book {
 
     /// Takes an event of the log, for somebody who wants the changes themselves.
     pub(crate) fn replay_with(&mut self, event: Event, sink: &mut Sink<'_>) {
-        let Event { seq, at, .. } = event;
-        self.newest = seq;
+        let Event { seq, at, check, .. } = event;
+        (self.newest, self.check) = (seq, check);
         self.durable.set_time(at);
         match Item::of(event) {
             Some(Item::Line(raw)) => self.durable.line(&self.decoder.decode(&raw), sink),
@@ -125,6 +129,11 @@ impl Book {
     /// Somebody lets it go on; the log will say so in a moment.
     pub(crate) fn resuming(&mut self) {
         self.restarted = None;
+    }
+
+    /// Events that are taken from now on were written by this opening of the store.
+    pub(crate) fn set_check(&mut self, check: Check) {
+        self.check = Some(check);
     }
 
     /// Takes what happened; `seq` is its number in the log.
@@ -290,6 +299,11 @@ impl Book {
 
     pub(crate) fn newest(&self) -> u64 {
         self.newest
+    }
+
+    /// The place of the newest event in a log of this epoch.
+    pub(crate) fn cursor(&self, epoch: &str) -> Cursor {
+        Cursor::new(epoch, self.newest, self.check)
     }
 
     pub(crate) fn has_process(&self) -> bool {

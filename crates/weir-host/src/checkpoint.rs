@@ -3,13 +3,13 @@
 //! They are made by folding the log and nothing else, never from what is live. So a book that goes on from one is the
 //! same as a book that read everything. The store may lose them at any time; what cannot be read is passed over.
 
-use weir_store::{Checkpoint, CheckpointQuery, ConversationId, Store};
+use weir_store::{Checkpoint, CheckpointQuery, ConversationId, Reply, Store};
 
 use crate::book::Book;
 use crate::error::HostError;
 
 /// Changes with what a book writes down or makes of a log. Another version of this crate is another one by itself.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// A log of large events gets one after this many bytes as well.
 const EVERY_BYTES: usize = 16 << 20;
 /// One that is larger is not kept: folding so much of the log costs less.
@@ -49,15 +49,17 @@ pub(crate) struct Keeper {
     /// The event that the last one was made at.
     pub(crate) last: u64,
     bytes: usize,
+    /// The one before, which may still be on its way.
+    saving: Option<Reply<()>>,
 }
 
 impl Keeper {
     /// For somebody who goes on after this event.
     pub(crate) fn new(every: u64, last: u64) -> Self {
-        Self { every: every.max(1), last, bytes: 0 }
+        Self { every: every.max(1), last, bytes: 0, saving: None }
     }
 
-    /// The book has taken an event of this size.
+    /// The book has taken an event of this size. Blocks while the checkpoint before is being stored.
     pub(crate) fn passed(
         &mut self,
         store: &dyn Store,
@@ -74,8 +76,10 @@ impl Keeper {
         let Some(data) = book.to_json().filter(|data| data.len() <= LARGEST) else { return };
         let checkpoint =
             Checkpoint { seq: book.newest(), version: version(keep), mark: book.first_entry(), data };
-        // Nobody waits for it, and nothing is lost if it cannot be kept.
-        drop(store.save_checkpoint(id.clone(), checkpoint));
+        // One at a time: what is folded faster than it can be stored would pile up. Nothing is lost if one of them
+        // cannot be kept.
+        let before = self.saving.replace(store.save_checkpoint(id.clone(), checkpoint));
+        let _not_kept = before.map(Reply::wait);
     }
 }
 
@@ -150,6 +154,7 @@ mod tests {
                 kind: item.kind,
                 client_id: item.client_id,
                 payload: item.payload,
+                check: None,
             })
             .collect()
     }
@@ -160,8 +165,8 @@ mod tests {
         FORMATS.into_iter().for_each(|format| watched.add(format));
         let mut heard = Heard::new(watched);
         book.replay(event, &mut heard);
-        let newest = book.newest();
-        let frames = FORMATS.into_iter().flat_map(|format| heard.frames(format, "epoch", newest));
+        let newest = book.cursor("epoch");
+        let frames = FORMATS.into_iter().flat_map(|format| heard.frames(format, &newest));
         frames.map(|frame| format!("{frame:?} {}", String::from_utf8_lossy(frame.data()))).collect()
     }
 

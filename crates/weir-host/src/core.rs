@@ -1,6 +1,7 @@
 //! What all parts of a host share: its options, its pool, and the sessions that are in memory.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,8 +11,10 @@ use weir_process::Lock;
 use weir_session::Pool;
 use weir_store::ConversationId;
 
+use crate::checkpoints::Checkpoints;
 use crate::error::HostError;
 use crate::hub::Hub;
+use crate::load::Source;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
 use crate::room::Room;
@@ -26,10 +29,13 @@ pub(crate) struct Core {
     pub(crate) pool: Pool,
     pub(crate) hub: Hub,
     pub(crate) counters: Counters,
+    pub(crate) checkpoints: Arc<Checkpoints>,
     rooms: Mutex<HashMap<ConversationId, Slot>>,
     /// Told when a process may have become free.
     pub(crate) freed: Notify,
     is_shutting_down: AtomicBool,
+    /// Nothing is read any more.
+    is_closed: AtomicBool,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -38,12 +44,14 @@ impl Core {
     pub(crate) fn new(options: HostOptions, lock: Option<Lock>) -> Self {
         Self {
             pool: Pool::new(options.pool.clone()),
+            checkpoints: Arc::new(Checkpoints::new(&options)),
             options,
             hub: Hub::default(),
             counters: Counters::default(),
             rooms: Mutex::default(),
             freed: Notify::new(),
             is_shutting_down: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
             lock: Mutex::new(lock),
         }
     }
@@ -55,11 +63,13 @@ impl Core {
 
     pub(crate) fn shut_down(&self) {
         self.is_shutting_down.store(true, Ordering::Release);
+        self.checkpoints.close();
         self.freed.notify_waiters();
     }
 
     /// Lets go of all sessions and of the folder. What still runs writes its log to the end.
     pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
         let rooms = std::mem::take(&mut *self.rooms());
         drop(rooms);
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -67,6 +77,11 @@ impl Core {
 
     pub(crate) fn is_shutting_down(&self) -> bool {
         self.is_shutting_down.load(Ordering::Acquire)
+    }
+
+    /// What logs are read from.
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source { store: &*self.options.store, is_over: &self.is_closed }
     }
 
     /// The session if it is in memory.
@@ -100,6 +115,31 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// Does something to a session that is not in memory, and keeps it out of memory meanwhile. None where it is there.
+    pub(crate) async fn while_absent<T>(
+        &self,
+        id: &ConversationId,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let slot = match self.rooms().entry(id.clone()) {
+            Entry::Occupied(_) => return None,
+            Entry::Vacant(place) => Arc::clone(place.insert(Slot::default())),
+        };
+        let mut done = None;
+        // Whoever wants the session waits for this, and then looks for it again.
+        let _absent = slot
+            .get_or_try_init(|| async {
+                done = Some(work.await);
+                Err::<Arc<Room>, ()>(())
+            })
+            .await;
+        let mut rooms = self.rooms();
+        if rooms.get(id).is_some_and(|current| Arc::ptr_eq(current, &slot)) && slot.get().is_none() {
+            rooms.remove(id);
+        }
+        done
     }
 
     /// Lets go of a session whatever it is doing: its log is gone or does not work.

@@ -80,7 +80,7 @@ impl fmt::Write for Writer {
 }
 
 fn log(core: &Core, id: &ConversationId, after: u64, writer: &mut Writer) -> Result<(), HostError> {
-    walk(&*core.options.store, id, after, |event| Ok(writer.put(&line(&event))))
+    walk(core.source(), id, after, |event| Ok(writer.put(&line(&event))))
 }
 
 /// An event in a line. What is JSON stays as it is, to the byte.
@@ -112,7 +112,7 @@ fn document(
     // It fails only when nobody wants it any more.
     let Ok(mut exporter) = Exporter::begin(form, facts, writer) else { return Ok(()) };
     let mut book = Book::new(HELD);
-    walk(&*core.options.store, id, 0, |event| {
+    walk(core.source(), id, 0, |event| {
         let mut is_wanted = true;
         book.replay_with(event, &mut |_, change| {
             is_wanted = is_wanted && exporter.change(change, writer).is_ok();
@@ -126,7 +126,7 @@ fn document(
 /// What stands before and after the conversation: how it ended, and how it began.
 fn facts(core: &Core, id: &ConversationId) -> Result<View, HostError> {
     let options = &core.options;
-    let ended = load(&*options.store, id, options.keep_entries, options.checkpoint_every)?.book;
+    let ended = load(core.source(), id, options.keep_entries, options.checkpoint_every)?.book;
     let mut facts = ended.into_view();
     let began = transcript::from_log(core, id, Some(FIRST + 1), usize::try_from(FIRST).unwrap_or(1))?;
     facts.entries = began.entries;

@@ -31,7 +31,7 @@ pub struct FileDiff {
 pub(crate) fn diff(core: &Core, id: &ConversationId) -> Result<Vec<FileDiff>, HostError> {
     let mut book = Book::new(core.options.keep_entries);
     let mut files: Vec<FileDiff> = Vec::new();
-    walk_labelled(&*core.options.store, id, labels::FILES, |event| {
+    walk_labelled(core.source(), id, labels::FILES, |event| {
         book.replay_with(event, &mut |_, change| {
             if let Change::FileChanged(change) = change {
                 add(&mut files, change);

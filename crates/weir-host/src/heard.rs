@@ -113,13 +113,14 @@ impl Heard {
         }
     }
 
-    /// The frames for viewers of this form. `newest` is the newest event that the view has.
-    pub(crate) fn frames(&mut self, format: Format, epoch: &str, newest: u64) -> Vec<Frame> {
-        let cursor = |seq: u64| Cursor { epoch: epoch.to_owned(), seq };
+    /// The frames for viewers of this form. `newest` is the place of the newest event that the view has; whoever wrote
+    /// that one wrote all events of this batch.
+    pub(crate) fn frames(&mut self, format: Format, newest: &Cursor) -> Vec<Frame> {
+        let cursor = |seq: u64| Cursor { seq, ..newest.clone() };
         let told = match format {
             Format::View if self.changes.is_empty() => return Vec::new(),
             Format::View => {
-                let mut data = format!("{{\"seq\":{newest},\"changes\":[").into_bytes();
+                let mut data = format!("{{\"seq\":{},\"changes\":[", newest.seq).into_bytes();
                 data.append(&mut self.changes);
                 data.extend_from_slice(b"]}");
                 return vec![Frame::new("changes", self.seq.map(cursor), data)];
@@ -128,18 +129,18 @@ impl Heard {
             Format::Classic => std::mem::take(&mut self.classic),
             Format::Raw => std::mem::take(&mut self.raw),
         };
-        frames(told, epoch)
+        frames(told, cursor)
     }
 }
 
 /// An event of the log can be several frames. Only the last of them says that it was seen, so that whoever is cut off
 /// in between gets all of them again.
-fn frames(told: Vec<Told>, epoch: &str) -> Vec<Frame> {
+fn frames(told: Vec<Told>, cursor: impl Fn(u64) -> Cursor) -> Vec<Frame> {
     let mut frames = Vec::with_capacity(told.len());
     let mut told = told.into_iter().peekable();
     while let Some(Told { event, data, seq }) = told.next() {
         let goes_on = told.peek().is_some_and(|next| next.seq == seq);
-        let id = seq.filter(|_| !goes_on).map(|seq| Cursor { epoch: epoch.to_owned(), seq });
+        let id = seq.filter(|_| !goes_on).map(&cursor);
         frames.push(Frame::new(event, id, data));
     }
     frames
@@ -161,8 +162,10 @@ mod tests {
     #[test]
     fn only_the_last_frame_of_an_event_moves_the_cursor() {
         let all = vec![told(None), told(Some(3)), told(Some(3)), told(None), told(Some(4)), told(Some(5))];
-        let ids: Vec<Option<u64>> =
-            frames(all, "x").iter().map(|frame| frame.id().map(|cursor| cursor.seq)).collect();
+        let ids: Vec<Option<u64>> = frames(all, |seq| Cursor::new("x", seq, None))
+            .iter()
+            .map(|frame| frame.id().map(|cursor| cursor.seq))
+            .collect();
         assert_eq!(ids, [None, None, Some(3), None, Some(4), Some(5)]);
     }
 }

@@ -39,6 +39,9 @@ pub struct SessionInfo {
     pub updated_at: i64,
     /// Whether it was put away.
     pub archived: bool,
+    /// Whether it is kept however old it is and however little space is left.
+    #[serde(default)]
+    pub pinned: bool,
     /// The session that it was forked from.
     pub parent: Option<ParentInfo>,
     /// The CLI's own name for the conversation.
@@ -152,6 +155,7 @@ impl SessionInfo {
             created_at: row.created_at,
             updated_at: row.updated_at,
             archived: row.archived,
+            pinned: kept.pinned,
             parent: row
                 .parent
                 .as_ref()

@@ -73,6 +73,17 @@ impl Item {
         !matches!(self, Self::Preview(_) | Self::Stderr(_))
     }
 
+    /// Whether it is written also when the disk is full: what ends or denies something, and not what begins something.
+    pub(crate) fn is_essential(&self) -> bool {
+        match self {
+            Self::Host(_) => true,
+            Self::Note(note) => !matches!(note, Note::HandedOver { .. } | Note::Resumed { .. }),
+            Self::Line(_) | Self::Preview(_) | Self::Oversize(_) | Self::Message(_) | Self::Stderr(_) => {
+                false
+            }
+        }
+    }
+
     /// How much memory it takes while it waits.
     pub(crate) fn size(&self) -> usize {
         let more = match self {

@@ -112,6 +112,7 @@ mod tests {
                 kind: "line".to_owned(),
                 client_id: None,
                 payload: line.to_vec(),
+                check: None,
             };
             book.replay_with(event, &mut |_, change| {
                 if let Change::FileChanged(change) = change {

@@ -17,6 +17,7 @@
 
 mod book;
 mod checkpoint;
+mod checkpoints;
 mod core;
 mod error;
 mod export;
@@ -39,6 +40,7 @@ mod pages;
 mod past;
 mod recorder;
 mod replay;
+mod retention;
 mod room;
 mod same;
 mod settings;
@@ -62,8 +64,9 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
+pub use retention::Retention;
 pub use settings::{Actor, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};
 pub use weir_session::Decision;
-pub use weir_store::{ConversationId, Cursor, Hit, SearchQuery};
+pub use weir_store::{ConversationId, Cursor, Hit, SearchQuery, Space, StoreError, Usage};

@@ -1,4 +1,9 @@
 //! Reads a log from its beginning to its end. Blocks, so it runs in a thread of its own.
+//!
+//! The end is where it was when reading began: a log that grows faster than it is folded is not followed for ever. And
+//! reading ends when the host is closed, so that no end of a program waits for it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weir_store::{Conversation, ConversationId, Event, EventRange, Lookup, ReadQuery, Store};
 
@@ -11,6 +16,14 @@ use crate::heard::Heard;
 const PAGE_EVENTS: usize = 2048;
 const PAGE_BYTES: usize = 2 << 20;
 
+/// A store to read from, until nobody wants to know any more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) store: &'a dyn Store,
+    /// Reading ends with [`HostError::ShuttingDown`] when this is set.
+    pub(crate) is_over: &'a AtomicBool,
+}
+
 /// A session as its log has it.
 #[derive(Debug)]
 pub(crate) struct Loaded {
@@ -22,17 +35,18 @@ pub(crate) struct Loaded {
 
 /// A session from its log, beginning at the newest checkpoint. Keeps checkpoints on the way.
 pub(crate) fn load(
-    store: &dyn Store,
+    source: Source<'_>,
     id: &ConversationId,
     keep_entries: usize,
     checkpoint_every: u64,
 ) -> Result<Loaded, HostError> {
+    let store = source.store;
     let row = store.find(Lookup::Id(id.clone())).wait()?;
     let row = row.ok_or_else(|| HostError::NotFound(id.clone()))?;
     let mut book = checkpoint::restore(store, checkpoint::query(id, keep_entries), keep_entries)?;
     let mut keeper = checkpoint::Keeper::new(checkpoint_every, book.newest());
     let mut heard = Heard::default();
-    walk(store, id, book.newest(), |event| {
+    walk(source, id, book.newest(), |event| {
         let size = event.payload.len();
         book.replay(event, &mut heard);
         keeper.passed(store, id, &book, keep_entries, size);
@@ -43,33 +57,33 @@ pub(crate) fn load(
 
 /// Hands every event after `after` to `take`, in order, until it has enough.
 pub(crate) fn walk(
-    store: &dyn Store,
+    source: Source<'_>,
     id: &ConversationId,
     after: u64,
     take: impl FnMut(Event) -> Result<bool, HostError>,
 ) -> Result<(), HostError> {
-    walk_with(store, id, after, None, take)
+    walk_with(source, id, after, None, take)
 }
 
 /// The same for the events with a label; see [`ReadQuery::label`].
 pub(crate) fn walk_labelled(
-    store: &dyn Store,
+    source: Source<'_>,
     id: &ConversationId,
     label: &str,
     take: impl FnMut(Event) -> Result<bool, HostError>,
 ) -> Result<(), HostError> {
-    walk_with(store, id, 0, Some(label), take)
+    walk_with(source, id, 0, Some(label), take)
 }
 
 fn walk_with(
-    store: &dyn Store,
+    source: Source<'_>,
     id: &ConversationId,
     after: u64,
     label: Option<&str>,
     mut take: impl FnMut(Event) -> Result<bool, HostError>,
 ) -> Result<(), HostError> {
     let read = |after| {
-        store.read(ReadQuery {
+        source.store.read(ReadQuery {
             conversation: id.clone(),
             range: EventRange::After(after),
             max_events: PAGE_EVENTS,
@@ -78,15 +92,20 @@ fn walk_with(
         })
     };
     let mut next = read(after);
+    let mut end = None;
     loop {
         let page = next.wait()?;
+        let end = *end.get_or_insert(page.newest);
         // The next page is read while this one is worked on.
         let following = match page.events.last() {
-            Some(last) if page.more => Some(read(last.seq)),
+            Some(last) if page.more && last.seq < end => Some(read(last.seq)),
             _ => None,
         };
         for event in page.events {
-            if !take(event)? {
+            if source.is_over.load(Ordering::Relaxed) {
+                return Err(HostError::ShuttingDown);
+            }
+            if event.seq > end || !take(event)? {
                 return Ok(());
             }
         }

@@ -43,6 +43,10 @@ pub struct HostMetrics {
     pub first_text_seconds: Histogram,
     /// How long the log took to take what it was given, in seconds.
     pub append_seconds: Histogram,
+    /// Checkpoints that are being made.
+    pub checkpoints_running: u64,
+    /// Checkpoints that were made in the background.
+    pub checkpoints: u64,
     /// Viewers of sessions.
     pub viewers: u64,
     /// Those who watch all sessions.

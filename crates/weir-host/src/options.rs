@@ -8,6 +8,7 @@ use weir_session::{PoolOptions, SessionOptions};
 use weir_store::Store;
 use weir_trust::TrustFile;
 
+use crate::retention::Retention;
 use crate::settings::SessionSettings;
 
 /// Makes the options of a session: which program, with which environment, logs and limits. What the settings say
@@ -50,6 +51,8 @@ pub struct HostOptions {
     pub keep_entries: usize,
     /// After how many events of a log a checkpoint is kept, from which it is read faster the next time.
     pub checkpoint_every: u64,
+    /// Which sessions are removed by themselves, and when. None are, unless something is set.
+    pub retention: Retention,
     /// What the agent is told when a turn that was interrupted by a restart is resumed.
     pub resume_prompt: String,
 }
@@ -76,6 +79,7 @@ impl HostOptions {
             most_viewers: 2000,
             keep_entries: 200,
             checkpoint_every: 4096,
+            retention: Retention::default(),
             resume_prompt: "The program that runs you was restarted while you worked. Look at what is done \
                             already and continue where you left off."
                 .to_owned(),

@@ -33,7 +33,7 @@ pub(crate) fn message_pictures(
     message: &MessageId,
 ) -> Result<Vec<Image>, HostError> {
     let mut found = None;
-    walk_labelled(&*core.options.store, id, &labels::pictures_of(message), |event| {
+    walk_labelled(core.source(), id, &labels::pictures_of(message), |event| {
         if let Some(Item::Message(stored)) = Item::of(event)
             && stored.message_id == *message
         {
@@ -53,7 +53,7 @@ fn find<T: Default>(
 ) -> Result<T, HostError> {
     let mut decoder = Decoder::new();
     let mut found = None;
-    walk_labelled(&*core.options.store, id, &labels::output_of(tool), |event| {
+    walk_labelled(core.source(), id, &labels::output_of(tool), |event| {
         if let Some(Item::Line(raw)) = Item::of(event)
             && contains(&raw, tool.as_str().as_bytes())
             && let Some(output) = output(&mut decoder, &raw, tool, &read)

@@ -36,7 +36,7 @@ fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> 
     let mut book = checkpoint::restore(store, query, keep)?;
     let mut heard = Heard::default();
     let (mut found, mut reasons) = (None, 0);
-    walk(store, id, book.newest(), |event| {
+    walk(core.source(), id, book.newest(), |event| {
         book.replay(event, &mut heard);
         // Those that have come to their end are forgotten only when others come, so each is seen.
         if let Some(record) = book.ledger.get(message) {

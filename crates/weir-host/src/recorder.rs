@@ -7,7 +7,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use weir_session::Observer;
-use weir_store::{Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, now};
+use weir_store::{
+    Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, StoreError, now,
+};
 use weir_transcript::HostEvent;
 use weir_wire::{Body, Line, Message, MessageId};
 
@@ -32,6 +34,16 @@ pub(crate) struct Batch {
     pub(crate) done: Option<oneshot::Sender<Result<Done, HostError>>>,
     pub(crate) sent: Instant,
     size: usize,
+}
+
+impl Batch {
+    /// Whether whoever sent it is told that the store did not take it, and nothing else happens: a message that there is
+    /// no space for. Anything else that is not written down ends the session, because the book would not know of it.
+    pub(crate) fn is_refusable(&self, error: &HostError) -> bool {
+        let is_message =
+            !self.items.is_empty() && self.items.iter().all(|item| matches!(item, Item::Message(_)));
+        is_message && matches!(error, HostError::Store(StoreError::Full(_) | StoreError::Overloaded { .. }))
+    }
 }
 
 /// A batch is in the log and in the view.
@@ -100,7 +112,9 @@ impl Recorder {
         let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(batches) = &*batches else { return };
         self.waiting.fetch_add(size, Ordering::Relaxed);
-        let append = Append { events, update, ..Append::new(self.conversation.clone(), Vec::new()) };
+        let essential = items.iter().all(Item::is_essential);
+        let append =
+            Append { events, update, essential, ..Append::new(self.conversation.clone(), Vec::new()) };
         let reply =
             (!append.events.is_empty() || !append.update.is_empty()).then(|| self.store.append(append));
         // If nobody shows it any more, it is in the log all the same.

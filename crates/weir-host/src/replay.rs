@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_store::{CheckpointQuery, ConversationId, EventRange, ReadQuery, Store};
+use weir_store::{CheckpointQuery, ConversationId, Cursor, EventRange, ReadQuery, Store};
 
 use crate::book::Book;
 use crate::checkpoint;
@@ -107,12 +107,12 @@ impl Replay {
         if page.events.is_empty() {
             return Ok(false);
         }
-        let epoch = self.store.epoch();
         for event in page.events {
             if event.seq > self.until {
                 return Ok(false);
             }
             self.read = event.seq;
+            let place = Cursor::new(self.store.epoch(), event.seq, event.check);
             let mut watched = Watched::default();
             if event.seq > self.seen {
                 watched.add(self.format);
@@ -127,7 +127,7 @@ impl Replay {
                     }
                 }
             }
-            ready.extend(heard.frames(self.format, epoch, self.read));
+            ready.extend(heard.frames(self.format, &place));
         }
         Ok(true)
     }

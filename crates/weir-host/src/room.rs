@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use weir_session::Pooled;
-use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, Cursor, now};
+use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, now};
 use weir_transcript::Oddities;
 
 use crate::book::Book;
@@ -57,7 +57,7 @@ pub(crate) struct State {
     pub(crate) is_working: bool,
     /// How many are stopping it.
     pub(crate) stopping: usize,
-    /// The newest event that a checkpoint has, or will have in a moment.
+    /// The newest event when a checkpoint was last asked for.
     checkpoint: u64,
     viewers: Vec<Viewer>,
     info: Arc<SessionInfo>,
@@ -75,18 +75,21 @@ struct Viewer {
 impl Room {
     /// Brings a session into memory. What its log leaves open is closed: no process can be left of it.
     pub(crate) async fn load(core: Arc<Core>, id: ConversationId) -> Result<Arc<Self>, HostError> {
-        let store = Arc::clone(&core.options.store);
         let (keep, every) = (core.options.keep_entries, core.options.checkpoint_every);
-        let conversation = id.clone();
-        let loading = tokio::task::spawn_blocking(move || load::load(&*store, &conversation, keep, every));
+        let (reader, conversation) = (Arc::clone(&core), id.clone());
+        let loading =
+            tokio::task::spawn_blocking(move || load::load(reader.source(), &conversation, keep, every));
         let loaded = loading.await.map_err(|error| HostError::Failed(error.to_string()))??;
         let Loaded { row, mut book, checkpoint } = loaded;
         let closing = book.closing();
         if !closing.is_empty() {
             let at = now();
             let events = closing.iter().filter_map(|item| item.to_event(at, None)).collect();
-            let appended = core.options.store.append(Append::new(id.clone(), events)).await?;
+            // Also on a full disk: otherwise nobody could look at it.
+            let append = Append { essential: true, ..Append::new(id.clone(), events) };
+            let appended = core.options.store.append(append).await?;
             let mut heard = Heard::default();
+            book.set_check(appended.check);
             for (item, placed) in closing.iter().zip(&appended.placed) {
                 book.apply(at, Some(placed.seq), item, &mut heard);
             }
@@ -202,10 +205,9 @@ impl Room {
     /// The snapshot for those who watch the view.
     pub(crate) fn snapshot(&self, state: &State) -> Frame {
         let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
-        let seq = state.book.newest();
-        let cursor = Cursor { epoch: self.core.options.store.epoch().to_owned(), seq };
+        let cursor = state.book.cursor(self.core.options.store.epoch());
         let data = json!({
-            "seq": seq,
+            "seq": cursor.seq,
             "session": facts::info(state),
             "messages": messages,
             "view": state.book.view(),
@@ -233,6 +235,9 @@ impl Room {
         let mut done = Done { seq: state.book.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
         let before = state.book.history().view().oddities;
+        if let Some(appended) = placed.filter(|appended| appended.placed.iter().any(|place| place.new)) {
+            state.book.set_check(appended.check);
+        }
         for (number, item) in batch.items.iter().enumerate() {
             let place = if item.is_logged() { places.next() } else { None };
             if let Some(place) = place.filter(|_| number == 0) {
@@ -275,18 +280,14 @@ impl Room {
         }
     }
 
-    /// Keeps a checkpoint once enough has happened. It is made from the log, in a thread of its own: what is live here
-    /// may know more than the log.
+    /// Asks for a checkpoint once enough has happened. It is made from the log: what is live here may know more.
     fn keep_checkpoint(&self, state: &mut State) {
-        let (keep, every) = (self.core.options.keep_entries, self.core.options.checkpoint_every);
         let newest = state.book.newest();
-        if newest - state.checkpoint < every {
+        if newest - state.checkpoint < self.core.options.checkpoint_every {
             return;
         }
         state.checkpoint = newest;
-        let (store, id) = (Arc::clone(&self.core.options.store), self.id.clone());
-        // Nobody waits for it, and nothing is lost if it fails.
-        drop(tokio::task::spawn_blocking(move || load::load(&*store, &id, keep, every).map(drop)));
+        self.core.checkpoints.request(&self.id);
     }
 
     /// Refuses what another program has written in between: the book would not know of it.
@@ -309,7 +310,7 @@ impl Room {
         if state.viewers.is_empty() {
             return;
         }
-        let (epoch, newest) = (self.core.options.store.epoch(), state.book.newest());
+        let newest = state.book.cursor(self.core.options.store.epoch());
         for format in [Format::View, Format::Agent, Format::Classic, Format::Raw] {
             if state.viewers.iter().all(|viewer| viewer.format != format) {
                 continue;
@@ -317,7 +318,7 @@ impl Room {
             let frames = if format == Format::View && heard.is_replaced {
                 vec![self.snapshot(state)]
             } else {
-                heard.frames(format, epoch, newest)
+                heard.frames(format, &newest)
             };
             self.offer_frames(state, format, &frames);
         }
@@ -405,6 +406,13 @@ async fn show(room: Weak<Room>, mut batches: mpsc::UnboundedReceiver<Batch>) {
                 Lease::of(&room).kick();
             }
             Err(error) => {
+                if batch.is_refusable(&error) {
+                    room.recorder.shown(&batch);
+                    if let Some(sender) = batch.done.take() {
+                        let _ = sender.send(Err(error));
+                    }
+                    continue;
+                }
                 room.fail(&error);
                 if let Some(sender) = batch.done.take() {
                     let _ = sender.send(Err(error));

@@ -153,6 +153,9 @@ pub struct KeptSettings {
     /// What went wrong last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Whether it is kept whatever its age: see [`crate::Retention`].
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
     /// Messages that wait.
     pub queued: u32,
     /// Permissions that wait for a person.

@@ -53,7 +53,7 @@ pub(crate) fn from_log(
     let window = match before {
         Some(before) => window(before, limit),
         None => {
-            let book = load(store, id, keep, core.options.checkpoint_every)?.book;
+            let book = load(core.source(), id, keep, core.options.checkpoint_every)?.book;
             window(book.view().entries.last().map_or(book.first_entry(), |entry| entry.id.0 + 1), limit)
         }
     };
@@ -63,7 +63,7 @@ pub(crate) fn from_log(
     let query = CheckpointQuery { mark_at_most: window.start, ..checkpoint::query(id, keep) };
     let mut book = checkpoint::restore(store, query, keep)?;
     let mut found = Found::new(window.clone(), book.view());
-    walk(store, id, book.newest(), |event| {
+    walk(core.source(), id, book.newest(), |event| {
         book.replay_with(event, &mut |view, change| found.take(view, change));
         // What was dropped from the view does not change any more, unless it was open.
         Ok(book.first_entry() < window.end || found.is_any_open())

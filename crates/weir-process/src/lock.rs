@@ -46,6 +46,14 @@ pub enum LockError {
     },
 }
 
+impl LockError {
+    /// Whether it could not be written because the disk is full.
+    pub fn is_full(&self) -> bool {
+        let Self::System { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+}
+
 fn describe(owner: Option<&LockOwner>) -> String {
     let Some(owner) = owner else { return String::new() };
     let LockOwner { process, purpose, since } = owner;

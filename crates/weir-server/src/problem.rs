@@ -101,6 +101,24 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
+    /// The disk is full.
+    pub fn disk_full() -> Self {
+        let detail = "the disk of the server is full, and nothing of this request was kept; delete sessions that are no \
+                      longer needed, or free space on the disk, and try again";
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", detail).retry_after(Duration::from_secs(30))
+    }
+
+    /// A file could not be used.
+    pub fn of_file(error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut causes = std::iter::successors(Some(error), |error| error.source());
+        let is_full = causes.any(|cause| {
+            use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+            let io = cause.downcast_ref::<std::io::Error>();
+            io.is_some_and(|io| matches!(io.kind(), StorageFull | QuotaExceeded))
+        });
+        if is_full { Self::disk_full() } else { Self::internal(&error) }
+    }
+
     /// The same, with one more member.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {

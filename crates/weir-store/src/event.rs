@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{ConversationId, ConversationUpdate};
+use crate::cursor::Check;
 use crate::error::StoreError;
 
 /// The longest event. A line of the CLI has at most 64 MiB.
@@ -23,6 +24,9 @@ pub struct Event {
     pub client_id: Option<String>,
     /// The event itself, as it was given.
     pub payload: Vec<u8>,
+    /// Who wrote it; none where an older version did.
+    #[serde(skip)]
+    pub check: Option<Check>,
 }
 
 /// An event to append.
@@ -69,12 +73,21 @@ pub struct Append {
     pub expected_newest: Option<u64>,
     /// Facts about the conversation that change with them, in the same transaction.
     pub update: ConversationUpdate,
+    /// Whether it is written also when the disk is full, out of the reserve. For what is small and ends something; see
+    /// [`crate::SqliteOptions::reserve`].
+    pub essential: bool,
 }
 
 impl Append {
     /// Events, and nothing else.
     pub fn new(conversation: ConversationId, events: Vec<NewEvent>) -> Self {
-        Self { conversation, events, expected_newest: None, update: ConversationUpdate::default() }
+        Self {
+            conversation,
+            events,
+            expected_newest: None,
+            update: ConversationUpdate::default(),
+            essential: false,
+        }
     }
 
     /// About how much memory it takes while it waits.
@@ -105,6 +118,8 @@ pub struct Appended {
     pub placed: Vec<Placed>,
     /// The number of the newest event now.
     pub newest: u64,
+    /// Who wrote those that are new.
+    pub check: Check,
 }
 
 /// Where an event is.

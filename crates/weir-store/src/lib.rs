@@ -38,6 +38,7 @@ mod memory;
 mod ndjson;
 mod query;
 mod reply;
+mod space;
 mod sqlite;
 mod store;
 mod tail;
@@ -45,7 +46,7 @@ mod terms;
 
 pub use checkpoint::{Checkpoint, CheckpointQuery};
 pub use conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation, Parent};
-pub use cursor::{Cursor, Resume};
+pub use cursor::{Check, Cursor, Resume};
 pub use error::StoreError;
 pub use event::{Append, Appended, Event, NewEvent, Placed};
 pub use memory::MemoryStore;
@@ -55,6 +56,7 @@ pub use query::{
     SearchQuery, Snippet,
 };
 pub use reply::{Promise, Reply};
-pub use sqlite::{Durability, SqliteOptions, SqliteStore};
+pub use space::{Space, Usage};
+pub use sqlite::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 pub use store::{Store, now};
 pub use tail::{Changed, Tail, TailState};

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event, NewEvent, Placed};
 use crate::query::{
@@ -12,6 +13,7 @@ use crate::query::{
     SearchQuery, Snippet,
 };
 use crate::reply::Reply;
+use crate::space::{Space, Usage};
 use crate::store::Store;
 use crate::tail::{Tail, TailState, Tails};
 use crate::terms::{Terms, words};
@@ -20,6 +22,7 @@ use crate::terms::{Terms, words};
 #[derive(Debug)]
 pub struct MemoryStore {
     epoch: String,
+    check: Check,
     state: Mutex<State>,
     tails: Tails,
 }
@@ -56,6 +59,7 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self {
             epoch: uuid::Uuid::new_v4().simple().to_string(),
+            check: Check::random(),
             state: Mutex::default(),
             tails: Tails::new(),
         }
@@ -101,7 +105,7 @@ impl State {
         Ok(facts)
     }
 
-    fn append(&mut self, append: Append) -> Result<Appended, StoreError> {
+    fn append(&mut self, append: Append, check: Check) -> Result<Appended, StoreError> {
         append.check()?;
         let log = self.log(&append.conversation)?;
         let mut facts = log.facts.clone();
@@ -129,19 +133,19 @@ impl State {
             placed.push(Placed { seq: facts.newest, new: true });
             let text = event.indexed_text();
             let NewEvent { at, kind, client_id, payload, search_text: _, labels } = event;
-            let event = Event { seq: facts.newest, at, kind, client_id, payload };
+            let event = Event { seq: facts.newest, at, kind, client_id, payload, check: Some(check) };
             fresh.push(Kept { event, text, labels });
         }
         let newest = facts.newest;
         if no_update && fresh.is_empty() {
-            return Ok(Appended { placed, newest });
+            return Ok(Appended { placed, newest, check });
         }
         facts.revision = self.next_revision();
         if let Some(log) = self.conversations.get_mut(&append.conversation) {
             log.facts = facts;
             log.events.extend(fresh);
         }
-        Ok(Appended { placed, newest })
+        Ok(Appended { placed, newest, check })
     }
 
     fn list(&self, query: &ListQuery) -> ConversationPage {
@@ -299,7 +303,7 @@ impl Store for MemoryStore {
     fn append(&self, append: Append) -> Reply<Appended> {
         let id = append.conversation.clone();
         let mut state = self.lock();
-        let appended = state.append(append);
+        let appended = state.append(append, self.check);
         let revision = state.revision;
         drop(state);
         if let Ok(appended) = &appended {
@@ -319,6 +323,12 @@ impl Store for MemoryStore {
             .log(&conversation)
             .map(|log| log.events.iter().find(|kept| kept.event.seq == seq).map(|kept| kept.event.clone()));
         Reply::ready(found)
+    }
+
+    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
+        let state = self.lock();
+        let found = state.log(&conversation).map(|log| (1..=log.facts.newest).contains(&seq));
+        Reply::ready(found.map(|is_there| is_there.then_some(self.check)))
     }
 
     fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
@@ -349,6 +359,15 @@ impl Store for MemoryStore {
             self.tails.set(&conversation, TailState::Newest(newest));
             tail
         }))
+    }
+
+    fn space(&self) -> Space {
+        Space::Enough
+    }
+
+    fn usage(&self) -> Reply<Usage> {
+        let used = self.lock().conversations.values().map(|log| log.facts.bytes).sum();
+        Reply::ready(Ok(Usage { used, ..Usage::default() }))
     }
 
     fn subscribe_all(&self) -> Reply<Tail> {

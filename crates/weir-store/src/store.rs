@@ -5,9 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::cursor::Check;
 use crate::event::{Append, Appended, Event};
 use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
 use crate::reply::Reply;
+use crate::space::{Space, Usage};
 use crate::tail::Tail;
 
 /// A log of conversations.
@@ -44,6 +46,10 @@ pub trait Store: Debug + Send + Sync {
     /// Reads one event.
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>>;
 
+    /// Who wrote an event, for comparing it with a [`crate::Cursor`]; none where there is no such event, or where an
+    /// older version wrote it.
+    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>>;
+
     /// Keeps what a reader has made of a log. It changes nothing about the conversation.
     fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()>;
 
@@ -55,6 +61,12 @@ pub trait Store: Debug + Send + Sync {
 
     /// Follows the log of a conversation. Subscribe first, then read.
     fn subscribe(&self, conversation: ConversationId) -> Reply<Tail>;
+
+    /// Whether there is space to write. Looks at the disk, and waits for nothing else.
+    fn space(&self) -> Space;
+
+    /// What the store takes.
+    fn usage(&self) -> Reply<Usage>;
 
     /// Follows all conversations: the number is the newest revision, and [`crate::ListOrder::ChangedAfter`] lists what changed.
     fn subscribe_all(&self) -> Reply<Tail>;

@@ -161,7 +161,7 @@ impl Engine for HostEngine {
         Box::pin(async move {
             let Ok(id) = session_id(session) else { return };
             let Ok(info) = self.host.info(&id).await else { return };
-            let cursor = Cursor { epoch: self.host.epoch().to_owned(), seq: info.newest_seq };
+            let cursor = Cursor::new(self.host.epoch(), info.newest_seq, None);
             let mut query = WatchQuery { format: Format::Agent, cursor: Some(cursor), heartbeat: None };
             let mut ready = Some(ready);
             let mut listener = Listener::new(self.suggestions.clone());

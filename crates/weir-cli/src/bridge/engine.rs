@@ -8,7 +8,7 @@ use weir_bridge::config::Config;
 use weir_host::{Host, HostOptions, SessionSettings};
 use weir_process::{Environment, ProbeCache};
 use weir_session::SessionOptions;
-use weir_store::{Durability, SqliteOptions, SqliteStore};
+use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 
 use crate::folders;
 
@@ -41,7 +41,11 @@ pub(super) async fn open(
     claude: Option<PathBuf>,
     roots: Vec<PathBuf>,
 ) -> anyhow::Result<Host> {
-    let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
+    let sqlite = SqliteOptions {
+        durability: Durability::Process,
+        reserve: DEFAULT_RESERVE,
+        ..SqliteOptions::default()
+    };
     let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
     let probe_cache = folders::probe_cache();
     let recipe = move |_: &SessionSettings| session(claude.clone(), probe_cache.clone());

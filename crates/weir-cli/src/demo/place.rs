@@ -89,6 +89,7 @@ impl Place {
             most_processes: 8,
             idle: Duration::from_secs(600),
             ask_timeout: None,
+            retention: weir_host::Retention::default(),
         })
     }
 }

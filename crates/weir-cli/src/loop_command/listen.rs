@@ -79,6 +79,7 @@ pub(super) async fn watch(
         most_processes: parallel + BESIDES,
         idle: IDLE,
         ask_timeout: None,
+        retention: weir_host::Retention::default(),
     };
     let of_the_loop = sessions.clone();
     let host = engine.open_with(move |settings| of_the_loop.take(settings)).await?;

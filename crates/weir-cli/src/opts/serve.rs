@@ -73,6 +73,14 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Limits")]
     pub(crate) ask_timeout: Option<Duration>,
 
+    /// Remove sessions in which nothing happened for this long, such as 90d; never those that run, wait or are pinned
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Limits")]
+    pub(crate) keep_for: Option<Duration>,
+
+    /// Remove the oldest sessions, archived ones first, while the log is larger than this, such as 10GB
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
+    pub(crate) keep_size: Option<u64>,
+
     /// Most requests of one token in a minute
     #[arg(long, value_name = "N", default_value_t = 6000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) requests_per_minute: u32,

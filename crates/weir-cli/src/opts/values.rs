@@ -44,6 +44,28 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     if number.is_empty() && !total.is_zero() { Ok(total) } else { Err(wrong()) }
 }
 
+/// A size such as `500MB`, `10GB` or `1.5GiB`.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 9] = [
+        ("kib", 1024.0),
+        ("mib", 1_048_576.0),
+        ("gib", 1_073_741_824.0),
+        ("tib", 1_099_511_627_776.0),
+        ("kb", 1e3),
+        ("mb", 1e6),
+        ("gb", 1e9),
+        ("tb", 1e12),
+        ("b", 1.0),
+    ];
+    let wrong = || "a size above zero is needed, such as 500MB, 10GB or 1.5GiB".to_owned();
+    let lower = text.trim().to_ascii_lowercase();
+    let found = UNITS.iter().find_map(|(unit, factor)| Some((lower.strip_suffix(unit)?, factor)));
+    let (number, factor) = found.ok_or_else(wrong)?;
+    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let bytes = number.parse::<f64>().ok().filter(|_| is_plain).ok_or_else(wrong)? * factor;
+    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
 /// A factor for the pace of a replay.
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -104,6 +126,16 @@ mod tests {
         assert_eq!(read("1d"), Some(86_400_000));
         for wrong in ["", "0", "0s", "-1", "5", "m", "5x", "1h30", "1e400", "nan", "99999999999999999999d"] {
             assert_eq!(read(wrong).filter(|_| wrong != "5"), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("10GB"), Ok(10_000_000_000));
+        assert_eq!(size("1.5 gib".replace(' ', "").as_str()), Ok(1_610_612_736));
+        assert_eq!(size("512b"), Ok(512));
+        for wrong in ["", "0GB", "10", "GB", "-1GB", "1e9GB", "nanGB", "99999999999TB", "10XB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -7,10 +7,13 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
+use weir_host::Space;
 use weir_process::Lock;
 use weir_server::{Server, listening_is_remote};
+use weir_store::SqliteStore;
 
 use crate::bridge::{Locked, Prepared};
+use crate::engine::DATABASE;
 use crate::exit::{Exit, tell};
 use crate::folders;
 use crate::signals::Signals;
@@ -37,6 +40,9 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let bridge = settings.bridge.map(lock_bridge).transpose()?;
     let signals = stop_requests();
     let host = settings.engine.open().await?;
+    if let Space::Full { advice } = host.space() {
+        tell(&format!("weir: {advice}"));
+    }
     let listens_to_all = listening_is_remote(settings.serve.listen);
     let server = Server::start(host.clone(), settings.serve).await?;
     let address = data.join(ADDRESS_FILE);
@@ -63,8 +69,29 @@ pub(crate) fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
 
 /// One server for each data folder.
 pub(crate) fn lock(data: &Path) -> anyhow::Result<Lock> {
-    Lock::acquire(&data.join("server.lock"), "weir serve")
-        .context("another server uses this data folder; choose another one with --data-dir")
+    loop {
+        let error = match Lock::acquire(&data.join("server.lock"), "weir serve") {
+            Ok(lock) => return Ok(lock),
+            Err(error) => error,
+        };
+        if !error.is_full() {
+            let what = "another server uses this data folder; choose another one with --data-dir";
+            return Err(error).context(what);
+        }
+        // Not even the lock can be written. What was kept for this moment is given up.
+        if !SqliteStore::give_up_reserve(&data.join(DATABASE)) {
+            return Err(error).with_context(|| full(data));
+        }
+    }
+}
+
+/// What to do about a full disk, where nothing was kept for that.
+fn full(data: &Path) -> String {
+    format!(
+        "the disk of {} is full, and nothing is left of the reserve: free at least 1 MiB on it, then start again and \
+         delete sessions, or run `weir store compact`",
+        data.display()
+    )
 }
 
 /// A message for each signal that asks us to end.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use weir_host::Retention;
 use weir_server::{Certificate, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry, ToolPolicy};
 
 use crate::bridge::Prepared;
@@ -76,6 +77,7 @@ impl Settings {
             most_processes: usize::from(opts.max_processes),
             idle: opts.idle,
             ask_timeout: opts.ask_timeout,
+            retention: Retention { keep_for: opts.keep_for, keep_bytes: opts.keep_size },
         };
         Ok(Self { engine, serve, telemetry, print_openapi: opts.print_openapi, bridge })
     }

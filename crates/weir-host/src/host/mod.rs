@@ -8,11 +8,12 @@ mod talking;
 mod watching;
 
 pub use folders::FolderReport;
+pub(crate) use opening::FORKING;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_store::{ConversationId, ConversationUpdate};
+use weir_store::{ConversationId, ConversationUpdate, Space, Usage};
 
 use crate::core::{Core, Keeper};
 use crate::error::HostError;
@@ -62,6 +63,19 @@ impl Host {
         self.core.options.store.epoch()
     }
 
+    /// Whether the log has space to grow.
+    pub fn space(&self) -> Space {
+        self.core.options.store.space()
+    }
+
+    /// What the log takes.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub async fn usage(&self) -> Result<Usage, HostError> {
+        Ok(self.core.options.store.usage().await?)
+    }
+
     /// Watches all sessions. Subscribe first, then list.
     pub fn watch_all(&self) -> WatchAll {
         self.core.hub.watch()
@@ -81,6 +95,7 @@ impl Host {
         }
         numbers.most_processes = self.core.options.pool.most as u64;
         numbers.spare_processes = self.core.pool.live_spares() as u64;
+        (numbers.checkpoints_running, numbers.checkpoints) = self.core.checkpoints.numbers();
         numbers.list_viewers = self.core.hub.watchers() as u64;
         numbers
     }

@@ -13,7 +13,7 @@ use crate::info::SessionStatus;
 use crate::options::HostOptions;
 
 /// The status of a session whose history is still being copied.
-pub(super) const FORKING: &str = "forking";
+pub(crate) const FORKING: &str = "forking";
 
 impl Host {
     /// Opens a host. Processes that an earlier one left are ended, turns that ran are marked as interrupted, messages
@@ -41,6 +41,7 @@ impl Host {
         let core = Arc::new(Core::new(options, lock));
         let host = Self { _keeper: Arc::new(Keeper(Arc::clone(&core))), core };
         host.close_what_was_open().await?;
+        crate::retention::start(&host.core);
         Ok(host)
     }
 

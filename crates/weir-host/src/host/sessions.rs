@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_store::{
     Append, Archived, Conversation, ConversationId, ConversationUpdate, ListOrder, ListQuery, Lookup,
-    NewConversation, NewEvent, Parent, Store, now,
+    NewConversation, NewEvent, Parent, now,
 };
 use weir_transcript::HostEvent;
 use weir_wire::Decoder;
@@ -19,7 +19,7 @@ use crate::heard::Heard;
 use crate::info::{SessionInfo, SessionStatus, kept};
 use crate::item::{Item, message_labels, search_text};
 use crate::labels::Labeller;
-use crate::load::walk;
+use crate::load::{Source, walk};
 use crate::pages::{Created, ListSessions, SessionPage};
 use crate::settings::{Actor, KeptSettings, NewSession};
 use crate::viewer::Bye;
@@ -175,6 +175,25 @@ impl Host {
         self.change(id, update).await
     }
 
+    /// Keeps a session whatever its age, or not any longer.
+    ///
+    /// # Errors
+    /// If there is no such session, or the log cannot be written.
+    pub async fn pin(&self, id: &ConversationId, pinned: bool) -> Result<SessionInfo, HostError> {
+        // In memory, where everything that is kept with it is changed.
+        let room = self.room(id).await?;
+        let settings = {
+            let mut state = room.lock();
+            state.kept.pinned = pinned;
+            state.stored = state.kept.clone();
+            serde_json::to_value(&state.kept).unwrap_or_default()
+        };
+        let update = ConversationUpdate { settings: Some(settings), ..ConversationUpdate::default() };
+        room.recorder.recorded(Vec::new(), update).await?;
+        room.refresh();
+        Ok(SessionInfo::clone(&room.info()))
+    }
+
     /// Changes facts about a session, in the store and in memory.
     pub(super) async fn change(
         &self,
@@ -279,7 +298,7 @@ fn fork(
         ..ConversationUpdate::default()
     };
     store.create(new).wait()?;
-    let book = copy(store, parent, &id, core.options.keep_entries)?;
+    let book = copy(core.source(), parent, &id, core.options.keep_entries)?;
     let mut closing: Vec<Item> = Vec::new();
     for record in book.ledger.queued() {
         let message = record.message.message_id.clone();
@@ -311,7 +330,7 @@ fn fork(
 }
 
 fn copy(
-    store: &dyn Store,
+    source: Source<'_>,
     parent: &Conversation,
     id: &ConversationId,
     keep_entries: usize,
@@ -319,7 +338,7 @@ fn copy(
     let mut book = Book::new(keep_entries);
     let (mut heard, mut decoder, mut labeller) = (Heard::default(), Decoder::new(), Labeller::default());
     let mut events: Vec<NewEvent> = Vec::new();
-    walk(store, &parent.id, 0, |event| {
+    walk(source, &parent.id, 0, |event| {
         if event.seq > parent.newest {
             return Ok(false);
         }
@@ -340,10 +359,10 @@ fn copy(
         events.push(copy);
         book.replay(event, &mut heard);
         if events.len() >= COPIED {
-            store.append(Append::new(id.clone(), std::mem::take(&mut events))).wait()?;
+            source.store.append(Append::new(id.clone(), std::mem::take(&mut events))).wait()?;
         }
         Ok(true)
     })?;
-    store.append(Append::new(id.clone(), events)).wait()?;
+    source.store.append(Append::new(id.clone(), events)).wait()?;
     Ok(book)
 }

@@ -88,11 +88,16 @@ impl Host {
         let room = self.room(id).await?;
         let (outlet, inlet) = viewer::queue(options.viewer_bytes);
         let epoch = options.store.epoch();
+        let check = match &query.cursor {
+            // Read before the newest event is looked at: an event that comes in between is not taken for another one.
+            Some(Cursor { seq, check: Some(_), .. }) => options.store.check_at(id.clone(), *seq).await?,
+            _ => None,
+        };
         let opening = {
             let mut state = room.lock();
             room.join(&mut state, query.format, outlet)?;
             let newest = state.book.newest();
-            let resume = Cursor::resume(query.cursor.as_ref(), epoch, newest);
+            let resume = Cursor::resume(query.cursor.as_ref(), epoch, newest, check);
             let hello = hello(resume, epoch, newest, query.heartbeat);
             if query.format == Format::View {
                 Opening::new([hello, room.snapshot(&state)])
@@ -101,7 +106,7 @@ impl Host {
                 watched.add(query.format);
                 let mut heard = Heard::new(watched);
                 state.book.tell_previews(&mut heard);
-                let previews = heard.frames(query.format, epoch, newest);
+                let previews = heard.frames(query.format, &state.book.cursor(epoch));
                 let seen = if let Resume::After(seq) = resume { seq } else { 0 };
                 let store = Arc::clone(&options.store);
                 let replay =

@@ -52,8 +52,7 @@ async fn child() {
             say(&format!("ack resume-{seed} {message}"));
         }
     }
-    let cursor =
-        Some(Cursor { epoch: host.epoch().to_owned(), seq: host.info(&id).await.unwrap().newest_seq });
+    let cursor = Some(Cursor::new(host.epoch(), host.info(&id).await.unwrap().newest_seq, None));
     let query = WatchQuery { format: Format::Raw, cursor, heartbeat: None };
     let mut watch = host.watch(&id, query).await.unwrap();
     tokio::spawn(async move {

@@ -8,11 +8,17 @@ mod brake;
 #[cfg(test)]
 mod broken_log;
 #[cfg(test)]
+mod faulty;
+#[cfg(test)]
+mod flood;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod place;
+#[cfg(test)]
+mod power_loss;
 #[cfg(test)]
 mod property;
 #[cfg(test)]

@@ -73,12 +73,12 @@ async fn a_cursor_of_another_log_is_a_gap() {
     let host = place.host().await;
     let id = place.session(&host).await;
     ask(&host, &id, says("one")).await;
-    let onlooker = Onlooker::new(&host, &id, Some(Cursor { epoch: "another".into(), seq: 1 })).await;
+    let onlooker = Onlooker::new(&host, &id, Some(Cursor::new("another", 1, None))).await;
     assert_eq!(onlooker.hello["resume"], "gap");
-    let beyond = Cursor { epoch: host.epoch().to_owned(), seq: 9999 };
+    let beyond = Cursor::new(host.epoch(), 9999, None);
     let onlooker = Onlooker::new(&host, &id, Some(beyond)).await;
     assert_eq!(onlooker.hello["resume"], "gap");
-    let start = Cursor { epoch: host.epoch().to_owned(), seq: 0 };
+    let start = Cursor::new(host.epoch(), 0, None);
     assert_eq!(Onlooker::new(&host, &id, Some(start)).await.hello["resume"], "ok");
     soon(host.shut_down(Duration::ZERO)).await;
 }

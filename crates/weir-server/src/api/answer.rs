@@ -40,5 +40,5 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TokenFileError> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| Problem::internal(&error))?;
-    done.map_err(|error| Problem::internal(&error))
+    done.map_err(|error| Problem::of_file(&error))
 }

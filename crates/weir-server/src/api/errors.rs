@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use weir_host::{ConversationId, HostError};
+use weir_host::{ConversationId, HostError, StoreError};
 
 use crate::problem::Problem;
 
@@ -42,6 +42,10 @@ impl From<HostError> for Problem {
             HostError::Session(_) if code == "not_supported" => plain(StatusCode::NOT_IMPLEMENTED),
             // The CLI did not do it, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
+            HostError::Store(StoreError::Full(_)) => Self::disk_full(),
+            HostError::Store(StoreError::Overloaded { .. } | StoreError::Locked { .. }) => {
+                plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
+            }
             other => Self::internal(&other),
         }
     }

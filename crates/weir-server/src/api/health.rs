@@ -3,32 +3,38 @@
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{Histogram, HostMetrics};
+use weir_host::{Histogram, HostMetrics, Space, Usage};
 use weir_process::ProcessId;
 
 use super::answer;
 use super::types::Health;
 use crate::metrics::Exposition;
+use crate::problem::Problem;
 use crate::state::{App, Phase};
 
 /// Whether the server lives.
 #[utoipa::path(get, path = "/healthz", tag = "health", security(()),
     responses((status = 200, description = "It does.", body = Health)))]
 pub(crate) async fn healthz() -> Response {
-    answer::json(StatusCode::OK, &Health { status: "ok" })
+    answer::json(StatusCode::OK, &Health { status: "ok", detail: None })
 }
 
 /// Whether the server takes new work.
 #[utoipa::path(get, path = "/readyz", tag = "health", security(()), responses(
     (status = 200, description = "It does.", body = Health),
-    (status = 503, description = "It is about to end.", body = Health),
+    (status = 503, description = "It is about to end, or its disk is full.", body = Health),
 ))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
-    if app.phase() == Phase::Serving {
-        answer::json(StatusCode::OK, &Health { status: "ok" })
-    } else {
-        answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "stopping" })
+    let unavailable =
+        |status, detail| answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status, detail });
+    if app.phase() != Phase::Serving {
+        return unavailable("stopping", None);
     }
+    if app.host().space() != Space::Enough {
+        // Anyone may ask, so it does not say where the disk is.
+        return unavailable("disk_full", Some(Problem::disk_full().detail().to_owned()));
+    }
+    answer::json(StatusCode::OK, &Health { status: "ok", detail: None })
 }
 
 /// Numbers for Prometheus.
@@ -37,6 +43,9 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
 pub(crate) async fn metrics(State(app): State<App>) -> Response {
     let mut text = Exposition::default();
     write_host(&mut text, &app.host().metrics());
+    if let Ok(usage) = app.host().usage().await {
+        write_usage(&mut text, usage);
+    }
     app.metrics().write(&mut text);
     text.gauge("weir_sse_clients", "Streams that are open.", app.open_streams());
     if let Some(bytes) = ProcessId::of(std::process::id()).and_then(ProcessId::resident_memory) {
@@ -70,8 +79,20 @@ fn write_host(text: &mut Exposition, host: &HostMetrics) {
     histogram(text, "weir_turn_seconds", "How long turns took.", &host.turn_seconds);
     histogram(text, "weir_first_text_seconds", "How long the first text took.", &host.first_text_seconds);
     histogram(text, "weir_append_seconds", "How long the log took to take events.", &host.append_seconds);
+    text.gauge("weir_checkpoints_running", "Checkpoints that are being made.", host.checkpoints_running);
+    text.counter("weir_checkpoints_total", "Checkpoints that were made.", host.checkpoints);
     text.gauge("weir_viewers", "Viewers of sessions.", host.viewers);
     text.gauge("weir_list_viewers", "Viewers of the list of sessions.", host.list_viewers);
+}
+
+fn write_usage(text: &mut Exposition, usage: Usage) {
+    text.gauge("weir_store_used_bytes", "What the log takes.", usage.used);
+    text.gauge("weir_store_free_bytes", "What is free inside its file.", usage.free);
+    text.gauge("weir_store_wal_bytes", "What waits to be moved into the file.", usage.wal);
+    text.gauge("weir_store_reserve_bytes", "What is kept for a full disk.", usage.reserve);
+    if let Some(available) = usage.available {
+        text.gauge("weir_store_disk_available_bytes", "What the disk has left.", available);
+    }
 }
 
 fn histogram(text: &mut Exposition, name: &str, help: &str, values: &Histogram) {

@@ -141,7 +141,7 @@ pub(crate) async fn show(State(app): State<App>, Path(id): Path<String>) -> Answ
     answer::ok(app.host().info(&session_id(&id)?).await?)
 }
 
-/// Gives a session another name, puts it away or takes it back.
+/// Gives a session another name, puts it away or takes it back, keeps it for good.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions", params(("id" = String, Path, description = "The session.")),
     request_body = ChangeSession, responses((status = 200, description = "The session.", body = SessionInfo)))]
 pub(crate) async fn change(
@@ -155,6 +155,9 @@ pub(crate) async fn change(
     if let Some(name) = body.name {
         // An empty name is none.
         info = Some(app.host().rename(&id, Some(name).filter(|name| !name.is_empty())).await?);
+    }
+    if let Some(pinned) = body.pinned {
+        info = Some(app.host().pin(&id, pinned).await?);
     }
     if let Some(archived) = body.archived {
         info = Some(app.host().archive(&id, archived).await?);

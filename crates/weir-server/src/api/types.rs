@@ -76,6 +76,8 @@ pub(crate) struct ChangeSession {
     pub(crate) name: Option<String>,
     /// Whether it is put away.
     pub(crate) archived: Option<bool>,
+    /// Whether it is kept although the server removes old sessions.
+    pub(crate) pinned: Option<bool>,
 }
 
 /// How the copy differs.
@@ -460,8 +462,11 @@ pub(crate) struct AuditPage {
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// `ok`, or `stopping`.
+    /// `ok`, `stopping`, or `disk_full`.
     pub(crate) status: &'static str,
+    /// What is wrong, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) detail: Option<String>,
 }
 
 /// All changes to files.

@@ -82,7 +82,7 @@ impl Conversation {
         let message = NewMessage { text, images: images.collect(), ..NewMessage::default() };
         let host = app.host().clone();
         let info = host.info(&id).await.map_err(|error| of_host(&error))?;
-        let cursor = Some(Cursor { epoch: host.epoch().to_owned(), seq: info.newest_seq });
+        let cursor = Some(Cursor::new(host.epoch(), info.newest_seq, None));
         let query = WatchQuery { format: Format::Agent, cursor, heartbeat: Some(app.settings().heartbeat) };
         let watch = host.watch(&id, query).await.map_err(|error| of_host(&error))?;
         let accepted = host.send(&id, message, &by).await.map_err(|error| of_host(&error))?;

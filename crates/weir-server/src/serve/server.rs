@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use weir_host::Host;
+use weir_host::{Host, Space};
 
 use super::address::{self, PublicUrl, listening_is_remote};
 use super::connections::{Listening, Stopping};
@@ -29,6 +29,8 @@ const READY: &str = "ready-file";
 
 /// How often the token file is looked at, for streams whose token was revoked from the command line.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often the disk is looked at.
+const LOOK_AT_DISK: Duration = Duration::from_secs(2);
 
 /// How long open connections may take to end.
 const LAST: Duration = Duration::from_secs(5);
@@ -168,6 +170,7 @@ impl Server {
         let Self { listening, app: state, options, .. } = self;
         let (stop_listening, stopping) = oneshot::channel();
         let looking = tokio::spawn(look_at_tokens(state.clone()));
+        let watching = tokio::spawn(look_at_disk(state.clone()));
         let serving = tokio::spawn(listening.serve(app(state.clone()), stopping));
         // A channel that was dropped asks as well.
         let _ = stop.recv().await;
@@ -182,6 +185,7 @@ impl Server {
         }
         state.advance(Phase::Closing);
         looking.abort();
+        watching.abort();
         // Where nobody serves any more there is nobody to tell.
         let _ = stop_listening.send(Stopping(LAST));
         let _ = serving.await;
@@ -203,6 +207,22 @@ fn first_token(tokens: &Tokens) -> Result<Option<Secret>, TokenFileError> {
 fn ready_token(tokens: &Tokens) -> Result<Secret, TokenFileError> {
     tokens.revoke(|token| token.name == READY)?;
     tokens.add(NewToken::new(READY, Role::Admin), clock::now()).map(|(_, secret)| secret)
+}
+
+/// Tells the log when the disk becomes full, and when it has space again.
+async fn look_at_disk(app: App) {
+    let mut interval = tokio::time::interval(LOOK_AT_DISK);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut was_full = false;
+    loop {
+        interval.tick().await;
+        match app.host().space() {
+            Space::Full { advice } if !was_full => tracing::error!("{advice}"),
+            Space::Enough if was_full => tracing::warn!("the disk has space again; everything is taken"),
+            _ => {}
+        }
+        was_full = app.host().space() != Space::Enough;
+    }
 }
 
 async fn look_at_tokens(app: App) {

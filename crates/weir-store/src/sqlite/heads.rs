@@ -20,6 +20,8 @@ pub(super) struct Head {
     pub(super) newest: u64,
     /// Its facts have to be counted, and no other log has grown since that was noted.
     pub(super) is_last_behind: bool,
+    /// Who wrote the newest event.
+    pub(super) mark: Option<i64>,
 }
 
 pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option<Head>> {
@@ -27,7 +29,8 @@ pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option
         .prepare_cached(
             "SELECT number, (SELECT place FROM event WHERE place BETWEEN number << ?2 AND (number << ?2) | ((1 << ?2) - 1) \
                ORDER BY place DESC LIMIT 1), \
-             number = (SELECT number FROM behind ORDER BY turn DESC LIMIT 1) \
+             number = (SELECT number FROM behind ORDER BY turn DESC LIMIT 1), \
+             (SELECT mark FROM run WHERE conversation = number ORDER BY first DESC LIMIT 1) \
              FROM conversation WHERE id = ?1",
         )?
         .query_row(params![id, SEQ_BITS], |row| {
@@ -35,6 +38,7 @@ pub(super) fn head(connection: &Connection, id: &str) -> rusqlite::Result<Option
                 number: row.get(0)?,
                 newest: row.get::<_, Option<i64>>(1)?.map_or(0, seq_of),
                 is_last_behind: row.get::<_, Option<bool>>(2)?.unwrap_or(false),
+                mark: row.get(3)?,
             })
         })
         .optional()
@@ -108,13 +112,14 @@ fn count(connection: &Connection, number: i64, counted: u64, revision: u64) -> r
 mod tests {
     use super::*;
     use crate::conversation::NewConversation;
+    use crate::cursor::Check;
     use crate::event::{Append, NewEvent};
     use crate::sqlite::open::{Database, SqliteOptions};
     use crate::sqlite::write;
 
     fn append(connection: &Connection, id: &str, at: i64, payload: &str) {
         let events = vec![NewEvent::new(at, "line", payload.as_bytes().to_vec())];
-        write::append(connection, &Append::new(id.parse().unwrap(), events)).unwrap();
+        write::append(connection, &Append::new(id.parse().unwrap(), events), Check::random()).unwrap();
     }
 
     fn facts(connection: &Connection) -> Vec<(String, i64, i64, i64)> {

@@ -5,6 +5,7 @@
 //! So a terminal can list and search while a server runs. Which process drives a conversation is not decided here.
 
 mod checkpointer;
+mod disk;
 mod heads;
 mod index;
 mod open;
@@ -12,11 +13,13 @@ mod queue;
 mod read;
 mod readers;
 mod rows;
+mod runs;
 mod schema;
 mod store;
 mod task;
+mod vacuum;
 mod write;
 mod writer;
 
-pub use open::{Durability, SqliteOptions};
+pub use open::{DEFAULT_RESERVE, Durability, SqliteOptions};
 pub use store::SqliteStore;

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::disk;
 use super::schema;
 use crate::error::StoreError;
 
 /// How long a write waits for another process.
 pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// The write-ahead log is cut back to this after a burst.
-const WAL_LIMIT: i64 = 16 << 20;
 
 /// How much an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +26,9 @@ pub enum Durability {
     Process,
 }
 
+/// A reserve for a store that people rely on: more than twice what can stand in the write-ahead log.
+pub const DEFAULT_RESERVE: u64 = 32 << 20;
+
 /// How a store is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqliteOptions {
@@ -34,6 +36,9 @@ pub struct SqliteOptions {
     pub durability: Durability,
     /// Most bytes that the file may have; none for no limit.
     pub size_limit: Option<u64>,
+    /// How many bytes of the disk to keep back in a file beside this one, for deletions and what ends something when
+    /// the disk is full; at most a sixteenth of the disk. Zero for no reserve.
+    pub reserve: u64,
     /// Most bytes that may wait to be written. Beyond it writes are refused.
     pub queue_limit: usize,
     /// Most threads that read. They are started when they are needed.
@@ -47,6 +52,7 @@ impl Default for SqliteOptions {
         Self {
             durability: Durability::Synced,
             size_limit: None,
+            reserve: 0,
             queue_limit: 512 << 20,
             readers: 4,
             poll_interval: Duration::from_millis(250),
@@ -64,7 +70,7 @@ impl Database {
     pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
         let path = self.path.clone();
         match source.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            _ if self.is_full(&source) => StoreError::Full(path),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 StoreError::Locked { path, seconds: LOCK_WAIT.as_secs() }
             }
@@ -72,6 +78,23 @@ impl Database {
             Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, detail: source.to_string() },
             _ => StoreError::Sqlite { path, source: Arc::new(source) },
         }
+    }
+
+    /// Whether something failed for want of space.
+    pub(super) fn is_full(&self, error: &rusqlite::Error) -> bool {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => true,
+            // Not every call of the system that fails on a full disk is reported as such.
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => disk::is_out_of_space(&self.path),
+            _ => false,
+        }
+    }
+
+    /// How long the write-ahead log is.
+    pub(super) fn wal_length(&self) -> u64 {
+        let mut name = self.path.clone().into_os_string();
+        name.push("-wal");
+        std::fs::metadata(name).map_or(0, |file| file.len())
     }
 
     pub(super) fn no_thread(&self, source: io::Error) -> StoreError {
@@ -86,8 +109,11 @@ impl Database {
     pub(super) fn open_writer(&self, options: &SqliteOptions) -> Result<Connection, StoreError> {
         create(&self.path).map_err(|source| self.io("create", source))?;
         let mut connection = self.connect()?;
-        self.recognise(&connection)?;
         let failed = |source| self.error(source);
+        if self.recognise(&connection)? {
+            // So that space can be given back to the disk later. It must be said before anything is in the file.
+            connection.pragma_update(None, "auto_vacuum", "incremental").map_err(failed)?;
+        }
 
         let mode: String = connection
             .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
@@ -103,7 +129,8 @@ impl Database {
             Durability::Process => "normal",
         };
         connection.pragma_update(None, "synchronous", synchronous).map_err(failed)?;
-        connection.pragma_update(None, "journal_size_limit", WAL_LIMIT).map_err(failed)?;
+        // The write-ahead log is cut off by the writer. What is left of it on a full disk is wanted.
+        connection.pragma_update(None, "journal_size_limit", -1).map_err(failed)?;
         // A thread of its own does that: no write waits for it.
         connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(())).map_err(failed)?;
         schema::migrate(&mut connection).map_err(failed)?;
@@ -134,8 +161,8 @@ impl Database {
         Ok(connection)
     }
 
-    /// Refuses a file that is not ours, without changing it.
-    fn recognise(&self, connection: &Connection) -> Result<(), StoreError> {
+    /// Refuses a file that is not ours, without changing it. Tells whether it is new.
+    fn recognise(&self, connection: &Connection) -> Result<bool, StoreError> {
         let failed = |source| self.error(source);
         let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let application = number("application_id").map_err(failed)?;
@@ -144,7 +171,7 @@ impl Database {
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .map_err(failed)?;
         if (application, version, tables) == (0, 0, 0) {
-            return Ok(());
+            return Ok(true);
         }
         if application != schema::APPLICATION_ID {
             let detail = "it is a database of another program".to_owned();
@@ -157,7 +184,7 @@ impl Database {
                 known: schema::VERSION,
             });
         }
-        Ok(())
+        Ok(false)
     }
 
     fn limit_size(&self, connection: &Connection, limit: Option<u64>) -> rusqlite::Result<()> {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::disk::Disk;
 use super::open::{Database, LOCK_WAIT};
 use super::task::{Done, Task, Write};
 use crate::error::StoreError;
@@ -21,8 +22,6 @@ const MAX_BATCH_BYTES: usize = 16 << 20;
 const MAX_BATCH_WRITES: usize = 4096;
 /// What is larger is left to the writer.
 const MAX_AT_ONCE: usize = 64 << 10;
-/// The writer is woken when so much was written by others: the write-ahead log is its concern.
-const WAKES_WRITER: u64 = 8 << 20;
 /// About what a write takes in the write-ahead log beside its events: the pages in which something changes.
 const PAGES_OF_A_WRITE: u64 = 20 << 10;
 
@@ -34,6 +33,8 @@ pub(super) struct Weight {
     pub(super) texts: usize,
     /// Whether whoever sends it may do it.
     pub(super) at_once: bool,
+    /// Whether it is done also when the disk is full.
+    pub(super) essential: bool,
 }
 
 /// What was written.
@@ -59,6 +60,7 @@ pub(super) struct Queue {
     /// Whether a write ends before the disk has it, so that whoever sends it may do it.
     at_once: bool,
     database: Database,
+    disk: Arc<Disk>,
     tails: Arc<Tails>,
 }
 
@@ -82,7 +84,13 @@ pub(super) enum Found {
 }
 
 impl Queue {
-    pub(super) fn new(connection: Connection, database: Database, limit: usize, at_once: bool) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        database: Database,
+        disk: Arc<Disk>,
+        limit: usize,
+        at_once: bool,
+    ) -> Self {
         Self {
             connection: Mutex::new(connection),
             state: Mutex::default(),
@@ -90,6 +98,7 @@ impl Queue {
             limit,
             at_once,
             database,
+            disk,
             tails: Arc::new(Tails::new()),
         }
     }
@@ -100,6 +109,10 @@ impl Queue {
 
     pub(super) fn database(&self) -> &Database {
         &self.database
+    }
+
+    pub(super) fn disk(&self) -> &Disk {
+        &self.disk
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -113,6 +126,9 @@ impl Queue {
         weight: Weight,
         operation: impl FnMut(&Connection) -> Done<T> + Send + 'static,
     ) -> Reply<T> {
+        if !weight.essential && self.disk.is_still_full() {
+            return Reply::ready(Err(StoreError::Full(self.database.path.clone())));
+        }
         let (promise, reply) = Reply::promise();
         let mut state = self.lock();
         if state.closed {
@@ -122,7 +138,7 @@ impl Queue {
         if state.bytes + weight.bytes > self.limit && !state.waiting.is_empty() {
             return Reply::ready(Err(StoreError::Overloaded { waiting: state.bytes }));
         }
-        let write = Box::new(Task::new(operation, promise));
+        let write = Box::new(Task::new(operation, promise, weight.essential));
         let may_be_done = self.at_once && weight.at_once && weight.bytes <= MAX_AT_ONCE;
         if may_be_done
             && state.waiting.is_empty()
@@ -154,15 +170,23 @@ impl Queue {
         let error = match done.map_err(|error| self.database.error(error)) {
             Ok(()) => {
                 drop(connection);
-                if self.lock().note(weight) {
+                if self.lock().note(weight, self.disk.wal_limit() / 2) {
                     self.changed.notify_one();
                 }
                 return write.acknowledge(&self.tails);
             }
             Err(error) => error,
         };
-        if !matches!(error, StoreError::Locked { .. }) {
+        let is_full = matches!(error, StoreError::Full(_));
+        if is_full {
+            self.disk.note_failure();
+        }
+        let writer_can_do_it = matches!(error, StoreError::Locked { .. }) || (is_full && weight.essential);
+        if !writer_can_do_it {
             drop(connection);
+            if is_full {
+                self.nudge();
+            }
             return write.fail(error);
         }
         // Before what was sent in between: the writer takes nothing without the connection.
@@ -262,10 +286,11 @@ impl State {
         self.is_asleep = false;
     }
 
-    /// Notes what somebody else than the writer has written. Tells whether the writer has to be woken.
-    fn note(&mut self, weight: Weight) -> bool {
+    /// Notes what somebody else than the writer has written. Tells whether the writer has to be woken: the write-ahead log
+    /// is its concern.
+    fn note(&mut self, weight: Weight, much: u64) -> bool {
         self.written.add(weight);
-        std::mem::take(&mut self.is_asleep) || self.written.bytes > WAKES_WRITER
+        std::mem::take(&mut self.is_asleep) || self.written.bytes > much
     }
 }
 
@@ -315,12 +340,13 @@ mod tests {
     use super::*;
     use crate::sqlite::SqliteOptions;
 
-    const SMALL: Weight = Weight { bytes: 1, texts: 0, at_once: true };
+    const SMALL: Weight = Weight { bytes: 1, texts: 0, at_once: true, essential: false };
 
     fn queue(folder: &tempfile::TempDir, limit: usize) -> Queue {
         let database = Database { path: folder.path().join("weir.db") };
         let connection = database.open_writer(&SqliteOptions::default()).unwrap();
-        Queue::new(connection, database, limit, true)
+        let disk = Arc::new(Disk::new(&database.path, 0));
+        Queue::new(connection, database, disk, limit, true)
     }
 
     #[test]

@@ -4,9 +4,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::heads;
 use super::rows::{self, CONVERSATION, find_conversation, place, seq_of, signed, unsigned};
+use super::runs;
 use super::write::Failure;
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId};
+use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::Event;
 use crate::query::{
@@ -161,6 +163,7 @@ pub(super) fn events(connection: &Connection, query: &ReadQuery) -> Result<Event
         events.push(rows::event(row)?);
         Ok(true)
     })?;
+    runs::attribute(&connection, number, &mut events)?;
     Ok(EventPage { events, newest, more })
 }
 
@@ -241,7 +244,21 @@ pub(super) fn event(
     }
     let mut statement = connection
         .prepare_cached("SELECT place, at, kind, client_id, payload FROM event WHERE place = ?1")?;
-    Ok(statement.query_row([place(number, seq)], rows::event).optional()?)
+    let mut found: Vec<Event> =
+        statement.query_row([place(number, seq)], rows::event).optional()?.into_iter().collect();
+    runs::attribute(connection, number, &mut found)?;
+    Ok(found.pop())
+}
+
+pub(super) fn check_at(
+    connection: &Connection,
+    id: &ConversationId,
+    seq: u64,
+) -> Result<Option<Check>, Failure> {
+    let Some((number, newest)) = head(connection, id)? else {
+        return Err(StoreError::NotFound(id.clone()).into());
+    };
+    if (1..=newest).contains(&seq) { Ok(runs::writer_of(connection, number, seq)?) } else { Ok(None) }
 }
 
 pub(super) fn search(connection: &Connection, query: &SearchQuery) -> Result<Vec<Hit>, Failure> {

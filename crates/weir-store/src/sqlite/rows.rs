@@ -53,7 +53,7 @@ pub(super) fn find_conversation(
     connection.prepare_cached(&sql)?.query_row(params, conversation).optional()
 }
 
-/// An event, from the columns place, at, kind, client_id and payload.
+/// An event, from the columns place, at, kind, client_id and payload. Who wrote it stands elsewhere.
 pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
     Ok(Event {
         seq: seq_of(row.get(0)?),
@@ -61,6 +61,7 @@ pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
         kind: row.get(2)?,
         client_id: row.get(3)?,
         payload: row.get(4)?,
+        check: None,
     })
 }
 

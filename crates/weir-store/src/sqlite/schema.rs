@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5765_6972;
 
 /// The steps from an empty file to the newest format. A step that was released is never edited.
-const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, BESIDE_THE_LOG, BEHIND];
+const MIGRATIONS: &[&str] = &[FIRST, CHECKPOINTS, BESIDE_THE_LOG, BEHIND, RUNS];
 
 /// The newest format that is known here.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -103,6 +103,19 @@ const BEHIND: &str = "
 -- Conversations with events that their rows do not count yet, in the order in which their logs last grew. What is counted
 -- are newest, bytes, updated_at and revision: `newest` is the last event that was counted.
 CREATE TABLE behind (turn INTEGER PRIMARY KEY, number INTEGER NOT NULL UNIQUE) STRICT;
+";
+
+const RUNS: &str = "
+-- Who wrote which part of a log: the events from `first` to before the next row were written by the opening of the file
+-- that is named by `mark`. Events before the first row are from before there were rows.
+CREATE TABLE run (
+    conversation INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    mark INTEGER NOT NULL,
+    PRIMARY KEY (conversation, first)
+) STRICT, WITHOUT ROWID;
+-- What is deleted leaves the index at once, and not only with the next large merge.
+INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
 ";
 
 /// Brings the file to the newest format. Two processes may come here at the same time.

@@ -6,28 +6,34 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::checkpointer::Checkpointer;
-use super::open::{Database, Durability, SqliteOptions};
+use super::disk::Disk;
+use super::open::{DEFAULT_RESERVE, Database, Durability, SqliteOptions};
 use super::queue::{Queue, Weight};
 use super::readers::Readers;
 use super::writer::Writer;
-use super::{heads, index, read, write};
+use super::{heads, index, read, vacuum, write};
 use crate::checkpoint::{Checkpoint, CheckpointQuery};
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, Event};
 use crate::query::{ConversationPage, EventPage, Hit, ListQuery, Lookup, ReadQuery, SearchQuery};
 use crate::reply::Reply;
+use crate::space::{Space, Usage};
 use crate::store::Store;
 use crate::tail::{Tail, TailState, Tails};
 
 /// A write without events. It is rare, and may wait for a thread.
-const WITHOUT_EVENTS: Weight = Weight { bytes: 1024, texts: 0, at_once: false };
+const WITHOUT_EVENTS: Weight = Weight { bytes: 1024, texts: 0, at_once: false, essential: false };
+/// The same for what is done also when the disk is full: it deletes, or changes what is there.
+const ESSENTIAL: Weight = Weight { essential: true, ..WITHOUT_EVENTS };
 
 /// A store in a SQLite file.
 ///
 /// Dropping it writes what still waits, and blocks until that is done.
 pub struct SqliteStore {
     epoch: String,
+    check: Check,
     path: PathBuf,
     queue: Arc<Queue>,
     tails: Arc<Tails>,
@@ -42,23 +48,39 @@ impl SqliteStore {
     /// If the file cannot be used: it is damaged, of a newer version, or something else. It is then left as it is.
     pub fn open(path: impl Into<PathBuf>, options: &SqliteOptions) -> Result<Self, StoreError> {
         let database = Database { path: path.into() };
-        let connection = database.open_writer(options)?;
+        let disk = Arc::new(Disk::new(&database.path, options.reserve));
+        disk.make_room();
+        let connection = loop {
+            match database.open_writer(options) {
+                // On a full disk not even the files beside it can be made.
+                Err(StoreError::Full(_)) if disk.give_up() => {}
+                opened => break opened?,
+            }
+        };
+        disk.recover();
         let epoch = read::epoch(&connection).map_err(|source| database.error(source))?;
-        let checkpointer = Checkpointer::start(database.clone())?;
+        let checkpointer = Checkpointer::start(database.clone(), disk.wal_limit())?;
         let at_once = options.durability == Durability::Process;
-        let queue = Queue::new(connection, database.clone(), options.queue_limit, at_once);
+        let queue = Queue::new(connection, database.clone(), disk, options.queue_limit, at_once);
         let queue = Arc::new(queue);
         let writer = Writer { queue: Arc::clone(&queue), checkpointer, poll_interval: options.poll_interval };
         let thread = std::thread::Builder::new().name("weir-store-write".to_owned());
         let thread = thread.spawn(move || writer.run()).map_err(|source| database.no_thread(source))?;
         Ok(Self {
             epoch,
+            check: Check::random(),
             path: database.path.clone(),
             tails: Arc::clone(queue.tails()),
             queue,
             writer: Some(thread),
             readers: Some(Readers::new(database, options.readers)),
         })
+    }
+
+    /// Gives a part of the reserve of this file back to a full disk, for whoever has to write something before the store
+    /// can be opened. Tells whether there was something to give.
+    pub fn give_up_reserve(path: &Path) -> bool {
+        Disk::new(path, DEFAULT_RESERVE).give_up()
     }
 
     /// The file.
@@ -108,11 +130,11 @@ impl Store for SqliteStore {
     }
 
     fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
-        self.queue.send(WITHOUT_EVENTS, move |connection| write::update(connection, &id, &update))
+        self.queue.send(ESSENTIAL, move |connection| write::update(connection, &id, &update))
     }
 
     fn delete(&self, id: ConversationId) -> Reply<bool> {
-        self.queue.send(WITHOUT_EVENTS, move |connection| write::delete(connection, &id))
+        self.queue.send(ESSENTIAL, move |connection| write::delete(connection, &id))
     }
 
     fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
@@ -128,8 +150,9 @@ impl Store for SqliteStore {
 
     fn append(&self, append: Append) -> Reply<Appended> {
         let texts = append.events.iter().filter(|event| event.search_text.is_some()).count();
-        let weight = Weight { bytes: append.size(), texts, at_once: true };
-        self.queue.send(weight, move |connection| write::append(connection, &append))
+        let weight = Weight { bytes: append.size(), texts, at_once: true, essential: append.essential };
+        let check = self.check;
+        self.queue.send(weight, move |connection| write::append(connection, &append, check))
     }
 
     fn read(&self, query: ReadQuery) -> Reply<EventPage> {
@@ -138,6 +161,10 @@ impl Store for SqliteStore {
 
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
         self.ask(move |connection| read::event(connection, &conversation, seq))
+    }
+
+    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
+        self.ask(move |connection| read::check_at(connection, &conversation, seq))
     }
 
     fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
@@ -171,6 +198,15 @@ impl Store for SqliteStore {
         })
     }
 
+    fn space(&self) -> Space {
+        self.queue.disk().space()
+    }
+
+    fn usage(&self) -> Reply<Usage> {
+        let queue = Arc::clone(&self.queue);
+        self.ask(move |connection| Ok(vacuum::usage(connection, queue.disk(), queue.database())?))
+    }
+
     fn subscribe_all(&self) -> Reply<Tail> {
         let tails = Arc::clone(&self.tails);
         let tail = tails.subscribe_all();
@@ -186,15 +222,19 @@ impl Store for SqliteStore {
 /// no reason not to show them.
 fn count(queue: &Queue, connection: &rusqlite::Connection) -> Result<(), write::Failure> {
     if heads::is_behind(connection)? {
-        let _not_now = queue.send(WITHOUT_EVENTS, heads::catch_up).wait();
+        let _not_now = queue.send(ESSENTIAL, heads::catch_up).wait();
     }
     Ok(())
 }
 
-/// Waits until whatever was written before can be found.
+/// Waits until whatever was written before can be found. On a full disk the newest texts are not found: that is no reason
+/// not to find the others.
 fn catch_up(queue: &Queue, connection: &rusqlite::Connection) -> Result<(), write::Failure> {
     if index::is_behind(connection)? {
-        queue.send(WITHOUT_EVENTS, index::catch_up).wait()?;
+        match queue.send(WITHOUT_EVENTS, index::catch_up).wait() {
+            Ok(()) | Err(StoreError::Full(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }

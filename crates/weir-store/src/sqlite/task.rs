@@ -28,17 +28,20 @@ pub(super) trait Write: Send {
     fn acknowledge(self: Box<Self>, tails: &Tails);
     /// Answers that it was not done.
     fn fail(self: Box<Self>, error: StoreError);
+    /// Whether it is done also when the disk is full.
+    fn is_essential(&self) -> bool;
 }
 
 pub(super) struct Task<T, F> {
     operation: F,
     promise: Promise<T>,
+    essential: bool,
     outcome: Option<Result<(T, Option<Notice>), StoreError>>,
 }
 
 impl<T, F> Task<T, F> {
-    pub(super) fn new(operation: F, promise: Promise<T>) -> Self {
-        Self { operation, promise, outcome: None }
+    pub(super) fn new(operation: F, promise: Promise<T>, essential: bool) -> Self {
+        Self { operation, promise, essential, outcome: None }
     }
 }
 
@@ -75,5 +78,9 @@ where
 
     fn fail(self: Box<Self>, error: StoreError) {
         self.promise.answer(Err(error));
+    }
+
+    fn is_essential(&self) -> bool {
+        self.essential
     }
 }

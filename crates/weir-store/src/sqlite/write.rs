@@ -9,6 +9,7 @@ use super::rows::{find_conversation, place, signed, unsigned};
 use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
+use crate::cursor::Check;
 use crate::error::StoreError;
 use crate::event::{Append, Appended, NewEvent, Placed};
 use crate::tail::TailState;
@@ -93,7 +94,7 @@ pub(super) fn delete(connection: &Connection, id: &ConversationId) -> Done<bool>
     Ok((true, Some(Notice { conversation: id.clone(), end: TailState::Deleted, revision: Some(revision) })))
 }
 
-pub(super) fn append(connection: &Connection, append: &Append) -> Done<Appended> {
+pub(super) fn append(connection: &Connection, append: &Append, check: Check) -> Done<Appended> {
     append.check()?;
     let id = &append.conversation;
     let Some(head) = heads::head(connection, id.as_str())? else {
@@ -116,7 +117,14 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Done<Appended>
         insert(connection, number, newest, event)?;
         placed.push(Placed { seq: newest, new: true });
     }
-    let appended = Appended { placed, newest };
+    if newest > before && head.mark != Some(check.to_stored()) {
+        connection.prepare_cached("INSERT INTO run VALUES (?1, ?2, ?3)")?.execute(params![
+            number,
+            signed(before + 1),
+            check.to_stored()
+        ])?;
+    }
+    let appended = Appended { placed, newest, check };
     let revision = match facts {
         Some((mut facts, new_session)) => {
             heads::fall_behind(connection, number)?;
@@ -288,6 +296,7 @@ pub(super) fn purge(connection: &Connection, number: i64, most: usize) -> rusqli
     if events == 0 && texts == 0 {
         connection.prepare_cached("DELETE FROM client WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM label WHERE conversation = ?1")?.execute([number])?;
+        connection.prepare_cached("DELETE FROM run WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM checkpoint WHERE conversation = ?1")?.execute([number])?;
         connection.prepare_cached("DELETE FROM trash WHERE number = ?1")?.execute([number])?;
     }

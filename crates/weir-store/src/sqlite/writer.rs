@@ -7,15 +7,19 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::checkpointer::Checkpointer;
+use super::checkpointer::{Checkpointer, Cut, cut_off};
 use super::queue::{Found, Queue, Written, transaction};
 use super::task::Write;
-use super::{heads, index, read, write};
+use super::{heads, index, read, vacuum, write};
 use crate::error::StoreError;
 use crate::tail::TailState;
 
 /// So many events of a deleted log are removed at a time, between other writes.
 const PURGE_STEP: usize = 500;
+/// The same on a full disk, where a transaction must be small.
+const SMALL_PURGE_STEP: usize = 32;
+/// How often a full disk is looked at while nothing is written.
+const LOOK_AT_DISK: Duration = Duration::from_secs(1);
 /// How long it must have been quiet before something is done that can wait.
 const QUIET: Duration = Duration::from_millis(250);
 /// So many texts may wait for the index if it is never quiet. Then all of them are taken: one write in thousands waits.
@@ -32,6 +36,8 @@ pub(super) struct Writer {
 struct Chores {
     /// Parts of deleted logs may be there. They are removed between other writes: the space may be needed.
     trash: bool,
+    /// Space inside the file may have become free.
+    vacuum: bool,
     /// Facts may have to be counted.
     heads: bool,
     /// Texts may wait for the index, this many of our own.
@@ -51,6 +57,10 @@ impl Chores {
 
     fn are_heads_due(&self) -> bool {
         self.heads && self.is_quiet()
+    }
+
+    fn is_vacuum_due(&self) -> bool {
+        self.vacuum && self.is_quiet()
     }
 
     fn note(&mut self, written: Written) {
@@ -74,7 +84,8 @@ impl Writer {
     /// Writes until the queue is closed and empty.
     pub(super) fn run(mut self) {
         // An earlier process may have left something.
-        let mut chores = Chores { trash: true, heads: true, index: true, texts: 0, last_write: None };
+        let mut chores =
+            Chores { trash: true, vacuum: true, heads: true, index: true, texts: 0, last_write: None };
         let mut seen = None;
         loop {
             self.queue.wait(self.patience(&chores));
@@ -88,12 +99,27 @@ impl Writer {
                     return;
                 }
             };
+            let is_full = queue.disk().is_full();
             if !batch.is_empty() {
                 self.write(&connection, batch);
                 chores.trash = true;
             } else if chores.trash {
                 // What is left on a failure is tried again after the next write.
-                chores.trash = purge(&connection).unwrap_or(false);
+                chores.trash = self.purge(&connection).unwrap_or(false);
+                chores.vacuum = true;
+            } else if chores.vacuum && is_full || chores.is_vacuum_due() {
+                chores.vacuum = self.with_room(|| vacuum::step(&connection, is_full)).unwrap_or(false);
+                if is_full {
+                    self.relieve(&connection);
+                } else if !chores.vacuum {
+                    // The file becomes shorter when the write-ahead log has been moved into it. Where somebody reads, it
+                    // becomes so later.
+                    let _not_now = cut_off(&connection, Cut::Short);
+                }
+            } else if is_full {
+                // Nothing is written that can wait. The reserve is made anew when there is space again.
+                self.relieve(&connection);
+                queue.disk().recover();
             } else if chores.are_heads_due() {
                 // What cannot be counted now is counted when it is asked for.
                 let _not_now = heads::step(&connection);
@@ -113,9 +139,12 @@ impl Writer {
     /// How long to wait for a write before something else is done.
     fn patience(&self, chores: &Chores) -> Option<Duration> {
         let polls = self.queue.tails().followed().map(|_| self.poll_interval);
-        if chores.trash || chores.are_heads_due() || chores.is_index_due() {
+        if self.queue.disk().is_full() {
+            let is_busy = chores.trash || chores.vacuum;
+            Some(if is_busy { Duration::ZERO } else { LOOK_AT_DISK })
+        } else if chores.trash || chores.are_heads_due() || chores.is_index_due() || chores.is_vacuum_due() {
             Some(Duration::ZERO)
-        } else if chores.heads || chores.index || self.checkpointer.has_work() {
+        } else if chores.heads || chores.index || chores.vacuum || self.checkpointer.has_work() {
             Some(polls.map_or(QUIET, |polls| polls.min(QUIET)))
         } else {
             polls
@@ -123,19 +152,60 @@ impl Writer {
     }
 
     fn write(&self, connection: &Connection, mut batch: Vec<Box<dyn Write>>) {
-        let done = transaction(connection, |connection| {
-            batch.iter_mut().try_for_each(|write| write.run(connection))
-        });
+        let is_essential = batch.len() == 1 && batch.iter().all(|write| write.is_essential());
+        let mut attempt = || {
+            transaction(connection, |connection| batch.iter_mut().try_for_each(|write| write.run(connection)))
+        };
+        let done = if is_essential { self.with_room(attempt) } else { attempt() };
         match done {
             Ok(()) => batch.into_iter().for_each(|write| write.acknowledge(self.queue.tails())),
             Err(error) => {
                 let error = self.queue.database().error(error);
+                if matches!(error, StoreError::Full(_)) {
+                    self.queue.disk().note_failure();
+                }
                 if batch.len() == 1 || matches!(error, StoreError::Locked { .. }) {
                     batch.into_iter().for_each(|write| write.fail(error.clone()));
                 } else {
                     // One of them may be too much for the disk; the others need not suffer for it.
                     batch.into_iter().for_each(|write| self.write(connection, vec![write]));
                 }
+            }
+        }
+    }
+
+    /// Removes a part of what was deleted. Tells whether there may be more.
+    fn purge(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        let Some(number) = write::trash(connection)? else { return Ok(false) };
+        let is_full = self.queue.disk().is_full();
+        let most = if is_full { SMALL_PURGE_STEP } else { PURGE_STEP };
+        self.with_room(|| transaction(connection, |connection| write::purge(connection, number, most)))?;
+        if is_full {
+            self.relieve(connection);
+        }
+        Ok(true)
+    }
+
+    /// Moves what stands in the write-ahead log into the file, on a full disk. The space of a long one is given back;
+    /// that of a short one is kept for what must still be written.
+    fn relieve(&self, connection: &Connection) {
+        let is_long = self.queue.database().wal_length() > self.queue.disk().wal_limit() / 2;
+        let cut = if is_long { Cut::Short } else { Cut::Kept };
+        // What cannot be done now is tried again a moment later.
+        let _not_now = self.with_room(|| cut_off(connection, cut));
+    }
+
+    /// Does something that must be possible on a full disk: again and again, as long as there is a reserve to give up.
+    fn with_room<T>(&self, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        loop {
+            let error = match work() {
+                Err(error) if self.queue.database().is_full(&error) => error,
+                done => return done,
+            };
+            let disk = self.queue.disk();
+            disk.note_failure();
+            if !disk.is_full() || !disk.give_up() {
+                return Err(error);
             }
         }
     }
@@ -159,11 +229,4 @@ impl Writer {
             tails.set_revision(revision);
         }
     }
-}
-
-/// Removes a part of what was deleted. Tells whether there may be more.
-fn purge(connection: &Connection) -> rusqlite::Result<bool> {
-    let Some(number) = write::trash(connection)? else { return Ok(false) };
-    transaction(connection, |connection| write::purge(connection, number, PURGE_STEP))?;
-    Ok(true)
 }

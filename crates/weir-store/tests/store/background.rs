@@ -1,6 +1,7 @@
 //! What is done later: by itself, soon, and without anybody noticing.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use weir_store::{Append, SearchQuery, Store};
@@ -87,16 +88,29 @@ fn what_was_written_gets_into_the_file_while_it_is_open() {
 }
 
 #[test]
-fn the_write_ahead_log_is_bounded_while_something_is_always_written() {
+fn the_write_ahead_log_is_bounded_while_something_is_always_written_and_read() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_unsynced(folder.path());
     let one = create(&store, "one");
     let text = "x".repeat(60_000);
-    let mut longest = 0;
-    for _ in 0..3_000 {
-        store.append(Append::new(one.clone(), vec![event(&text)])).wait().unwrap();
-        longest = longest.max(length(folder.path(), "weir.db-wal"));
-    }
-    assert!(longest < 150 << 20, "{longest} bytes");
+    let (mut longest, is_over) = (0, AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for place in 0..3 {
+            let (store, one, is_over) = (&store, &one, &is_over);
+            scope.spawn(move || {
+                let mut seen = place;
+                while !is_over.load(Ordering::SeqCst) {
+                    let page = store.read(weir_store::ReadQuery::after(one.clone(), seen)).wait().unwrap();
+                    seen = page.events.last().map_or(place, |event| event.seq);
+                }
+            });
+        }
+        for _ in 0..3_000 {
+            store.append(Append::new(one.clone(), vec![event(&text)])).wait().unwrap();
+            longest = longest.max(length(folder.path(), "weir.db-wal"));
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
+    assert!(longest < 48 << 20, "{longest} bytes");
     assert_eq!(store.read(weir_store::ReadQuery::newest(one)).wait().unwrap().newest, 3_000);
 }

@@ -62,7 +62,7 @@ fn a_file_from_before_there_were_any_gets_them() {
     drop(store);
     let file = rusqlite::Connection::open(folder.path().join("weir.db")).unwrap();
     file.execute_batch(
-        "DROP TABLE checkpoint; DROP TABLE unindexed; DROP TABLE label; DROP TABLE behind; \
+        "DROP TABLE checkpoint; DROP TABLE unindexed; DROP TABLE label; DROP TABLE behind; DROP TABLE run; \
          ALTER TABLE conversation DROP COLUMN unlabelled; PRAGMA user_version = 1;",
     )
     .unwrap();

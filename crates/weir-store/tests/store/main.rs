@@ -21,8 +21,14 @@ mod model;
 #[cfg(test)]
 mod opening;
 #[cfg(test)]
+mod power_loss;
+#[cfg(test)]
+mod reserve;
+#[cfg(test)]
 mod searching;
 #[cfg(test)]
 mod sharing;
+#[cfg(test)]
+mod small_disk;
 #[cfg(test)]
 mod support;

@@ -1,0 +1,211 @@
+//! Removes old sessions, where whoever runs the host wants that: by age, by size, or both.
+//!
+//! What is live, waits for something or is pinned is never removed. A session is looked at again, and kept out of memory,
+//! at the moment at which it is removed.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use weir_store::{Archived, Conversation, ConversationId, ListOrder, ListQuery, Lookup, Store, now};
+
+use crate::core::Core;
+use crate::error::HostError;
+use crate::host::FORKING;
+use crate::info::{SessionStatus, kept};
+
+/// How often is looked for what is too old or too much. One look is over before the next one begins.
+const EVERY: Duration = Duration::from_secs(600);
+/// How often while what was deleted is still being removed from the file.
+const SOON: Duration = Duration::from_secs(15);
+/// What changed so recently is never removed to save space.
+const RECENT: Duration = Duration::from_secs(3600);
+
+/// Which sessions are removed by themselves. Nothing is, unless something is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Retention {
+    /// Those in which nothing happened for so long.
+    pub keep_for: Option<Duration>,
+    /// The oldest, those in the archive first, while the log takes more bytes than this. Those in which something happened
+    /// within the last hour stay.
+    pub keep_bytes: Option<u64>,
+}
+
+impl Retention {
+    fn is_any(self) -> bool {
+        self.keep_for.is_some() || self.keep_bytes.is_some()
+    }
+
+    /// Those to remove, of all that there are. `excess` is what the log takes beyond the limit.
+    fn chosen<'a>(self, rows: &'a [Conversation], now: i64, excess: u64) -> Vec<&'a Conversation> {
+        let age = |row: &Conversation| {
+            u64::try_from(now - row.updated_at).map_or(Duration::ZERO, Duration::from_millis)
+        };
+        let mut candidates: Vec<&Conversation> = rows.iter().filter(|row| is_at_rest(row)).collect();
+        candidates.sort_by_key(|row| (!row.archived, row.updated_at));
+        let is_old = |row: &Conversation| self.keep_for.is_some_and(|most| age(row) > most);
+        let mut freed: u64 = candidates.iter().filter(|row| is_old(row)).map(|row| row.bytes).sum();
+        candidates.retain(|row| {
+            if is_old(row) {
+                return true;
+            }
+            let is_too_much = freed < excess && age(row) > RECENT;
+            freed += if is_too_much { row.bytes } else { 0 };
+            is_too_much
+        });
+        candidates
+    }
+}
+
+/// Whether nothing is lost but history: nothing runs, nothing waits, nobody has pinned it.
+fn is_at_rest(row: &Conversation) -> bool {
+    let kept = kept(row);
+    let is_waiting = kept.queued > 0 || kept.permissions > 0 || kept.questions > 0;
+    !kept.pinned && !is_waiting && row.status != FORKING && !SessionStatus::parse(&row.status).is_busy()
+}
+
+/// Looks now and then, until the host is gone.
+pub(crate) fn start(core: &Arc<Core>) {
+    if !core.options.retention.is_any() {
+        return;
+    }
+    let core = Arc::downgrade(core);
+    tokio::spawn(async move {
+        while let Some(pause) = look(&core).await {
+            tokio::time::sleep(pause).await;
+        }
+    });
+}
+
+/// Tells when to look again; none when the host is gone.
+async fn look(core: &Weak<Core>) -> Option<Duration> {
+    let core = core.upgrade().filter(|core| !core.is_shutting_down())?;
+    Some(match sweep(&core).await {
+        Ok(true) => SOON,
+        Ok(false) => EVERY,
+        Err(error) => {
+            tracing::warn!(%error, "old sessions cannot be removed");
+            EVERY
+        }
+    })
+}
+
+/// Removes what is too old or too much. Tells whether there may be more soon.
+pub(crate) async fn sweep(core: &Arc<Core>) -> Result<bool, HostError> {
+    let (retention, store) = (core.options.retention, &core.options.store);
+    let usage = store.usage().await?;
+    if usage.is_deleting {
+        // How much is left will be known when that is done.
+        return Ok(true);
+    }
+    let excess = retention.keep_bytes.map_or(0, |most| usage.used.saturating_sub(most));
+    let rows = all(&**store).await?;
+    let mut removed = (0_u64, 0_u64);
+    for row in retention.chosen(&rows, now(), excess) {
+        if remove(core, row).await? {
+            tracing::info!(session = %row.id, bytes = row.bytes, "removed an old session");
+            removed = (removed.0 + 1, removed.1 + row.bytes);
+        }
+    }
+    if removed.0 > 0 {
+        tracing::warn!(sessions = removed.0, bytes = removed.1, ?retention, "removed old sessions");
+    } else if excess > 0 {
+        tracing::warn!(
+            excess,
+            "the log is larger than it should be, and no session in it is at rest and old enough"
+        );
+    }
+    Ok(removed.0 > 0)
+}
+
+/// Removes a session, unless something has happened to it since it was listed.
+async fn remove(core: &Arc<Core>, row: &Conversation) -> Result<bool, HostError> {
+    let (store, id) = (&core.options.store, row.id.clone());
+    let removed = core.while_absent(&id, async {
+        let found = store.find(Lookup::Id(id.clone())).await?;
+        let is_same = found.is_some_and(|found| found.updated_at == row.updated_at && is_at_rest(&found));
+        if is_same { store.delete(id.clone()).await.map_err(HostError::from) } else { Ok(false) }
+    });
+    let is_removed = removed.await.transpose()?.unwrap_or(false);
+    if is_removed {
+        core.hub.removed(row.id.as_str());
+    }
+    Ok(is_removed)
+}
+
+/// All conversations. Each once: one that changes while they are listed comes to the front.
+async fn all(store: &dyn Store) -> Result<Vec<Conversation>, HostError> {
+    let (mut rows, mut seen): (Vec<Conversation>, HashSet<ConversationId>) = Default::default();
+    let mut order = ListOrder::Newest;
+    loop {
+        let page = store.list(ListQuery { archived: Archived::With, order, ..ListQuery::default() }).await?;
+        let next = page.conversations.last().filter(|_| page.more).map(|last| last.revision);
+        rows.extend(page.conversations.into_iter().filter(|row| seen.insert(row.id.clone())));
+        match next {
+            Some(revision) => order = ListOrder::NewestBefore(revision),
+            None => return Ok(rows),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use weir_store::{Append, ConversationUpdate, MemoryStore, NewConversation, NewEvent};
+
+    use super::*;
+
+    const DAY: i64 = 86_400_000;
+    const NOW: i64 = 1_000 * DAY;
+
+    /// A conversation that is so many days old.
+    async fn row(store: &MemoryStore, id: &str, days: i64, change: impl FnOnce(&mut ConversationUpdate)) {
+        let id: ConversationId = id.parse().unwrap();
+        let at = NOW - days * DAY;
+        let mut new = NewConversation::new(id.clone(), at);
+        new.facts.status = Some("idle".to_owned());
+        change(&mut new.facts);
+        store.create(new).await.unwrap();
+        let event = NewEvent::new(at, "line", vec![b'x'; 100]);
+        store.append(Append::new(id, vec![event])).await.unwrap();
+    }
+
+    async fn chosen(retention: Retention, excess: u64) -> Vec<String> {
+        let store = MemoryStore::new();
+        row(&store, "new", 0, |_| {}).await;
+        row(&store, "young", 10, |_| {}).await;
+        row(&store, "old", 100, |_| {}).await;
+        row(&store, "older", 200, |_| {}).await;
+        row(&store, "put-away", 50, |facts| facts.archived = Some(true)).await;
+        row(&store, "running", 300, |facts| facts.status = Some("running".to_owned())).await;
+        row(&store, "forking", 300, |facts| facts.status = Some(FORKING.to_owned())).await;
+        row(&store, "pinned", 300, |facts| facts.settings = Some(json!({"pinned": true}))).await;
+        row(&store, "queued", 300, |facts| facts.settings = Some(json!({"queued": 1}))).await;
+        row(&store, "asking", 300, |facts| facts.settings = Some(json!({"questions": 1}))).await;
+        let rows = all(&store).await.unwrap();
+        assert_eq!(rows.len(), 10);
+        retention.chosen(&rows, NOW, excess).iter().map(|row| row.id.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_live_pinned_or_waiting_stays_whatever_its_age() {
+        let by_age =
+            |days: u64| Retention { keep_for: Some(Duration::from_secs(days * 86_400)), keep_bytes: None };
+        assert_eq!(chosen(by_age(90), 0).await, ["older", "old"]);
+        assert_eq!(chosen(by_age(5), 0).await, ["put-away", "older", "old", "young"]);
+        assert_eq!(chosen(by_age(400), 0).await, Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn to_save_space_the_archive_goes_first_and_then_the_oldest() {
+        let by_size = Retention { keep_for: None, keep_bytes: Some(0) };
+        assert_eq!(chosen(by_size, 0).await, Vec::<String>::new());
+        assert_eq!(chosen(by_size, 1).await, ["put-away"]);
+        assert_eq!(chosen(by_size, 101).await, ["put-away", "older"]);
+        assert_eq!(chosen(by_size, u64::MAX).await, ["put-away", "older", "old", "young"], "never a new one");
+        // What goes because of its age counts.
+        let both = Retention { keep_for: Some(Duration::from_secs(90 * 86_400)), keep_bytes: Some(0) };
+        assert_eq!(chosen(both, 150).await, ["older", "old"]);
+        assert_eq!(chosen(both, 250).await, ["put-away", "older", "old"]);
+    }
+}

@@ -1,0 +1,145 @@
+//! A store that does not work as it should, on request.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use weir_store::{
+    Append, Appended, Check, Checkpoint, CheckpointQuery, Conversation, ConversationId, ConversationPage,
+    ConversationUpdate, Event, EventPage, Hit, ListQuery, Lookup, NewConversation, Promise, ReadQuery, Reply,
+    SearchQuery, Space, Store, StoreError, Tail, Usage,
+};
+
+/// A store whose disk can become full, and whose checkpoints can be made to wait.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    inner: Arc<dyn Store>,
+    is_full: AtomicBool,
+    /// Questions for checkpoints that wait, while they are held.
+    held: Mutex<Option<Vec<Held>>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    query: CheckpointQuery,
+    promise: Promise<Option<Checkpoint>>,
+}
+
+impl Faulty {
+    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, is_full: AtomicBool::new(false), held: Mutex::new(None) }
+    }
+
+    /// Whether writes fail from now on.
+    pub(crate) fn fill(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::SeqCst);
+    }
+
+    /// Lets whoever asks for a checkpoint wait.
+    pub(crate) fn hold_checkpoints(&self) {
+        self.held.lock().unwrap().get_or_insert_default();
+    }
+
+    /// The sessions whose checkpoints are waited for.
+    pub(crate) fn waiting(&self) -> Vec<ConversationId> {
+        let held = self.held.lock().unwrap();
+        held.iter().flatten().map(|held| held.query.conversation.clone()).collect()
+    }
+
+    /// Answers those that wait. Whoever asks from now on waits again.
+    pub(crate) fn let_one_round_pass(&self) {
+        let held = self.held.lock().unwrap().replace(Vec::new());
+        self.answer(held);
+    }
+
+    /// Answers those that wait, and whoever asks from now on.
+    pub(crate) fn release_checkpoints(&self) {
+        let held = self.held.lock().unwrap().take();
+        self.answer(held);
+    }
+
+    fn answer(&self, held: Option<Vec<Held>>) {
+        for Held { query, promise } in held.into_iter().flatten() {
+            promise.answer(self.inner.checkpoint(query).wait());
+        }
+    }
+
+    fn full<T>(&self) -> Option<Reply<T>> {
+        let is_full = self.is_full.load(Ordering::SeqCst);
+        is_full.then(|| Reply::ready(Err(StoreError::Full("weir.db".into()))))
+    }
+}
+
+impl Store for Faulty {
+    fn epoch(&self) -> &str {
+        self.inner.epoch()
+    }
+
+    fn create(&self, new: NewConversation) -> Reply<Conversation> {
+        self.full().unwrap_or_else(|| self.inner.create(new))
+    }
+
+    fn find(&self, lookup: Lookup) -> Reply<Option<Conversation>> {
+        self.inner.find(lookup)
+    }
+
+    fn update(&self, id: ConversationId, update: ConversationUpdate) -> Reply<Conversation> {
+        self.full().unwrap_or_else(|| self.inner.update(id, update))
+    }
+
+    fn delete(&self, id: ConversationId) -> Reply<bool> {
+        self.inner.delete(id)
+    }
+
+    fn list(&self, query: ListQuery) -> Reply<ConversationPage> {
+        self.inner.list(query)
+    }
+
+    fn append(&self, append: Append) -> Reply<Appended> {
+        self.full().unwrap_or_else(|| self.inner.append(append))
+    }
+
+    fn read(&self, query: ReadQuery) -> Reply<EventPage> {
+        self.inner.read(query)
+    }
+
+    fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
+        self.inner.event(conversation, seq)
+    }
+
+    fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
+        self.inner.check_at(conversation, seq)
+    }
+
+    fn save_checkpoint(&self, conversation: ConversationId, checkpoint: Checkpoint) -> Reply<()> {
+        self.full().unwrap_or_else(|| self.inner.save_checkpoint(conversation, checkpoint))
+    }
+
+    fn checkpoint(&self, query: CheckpointQuery) -> Reply<Option<Checkpoint>> {
+        if let Some(held) = self.held.lock().unwrap().as_mut() {
+            let (promise, reply) = Reply::promise();
+            held.push(Held { query, promise });
+            return reply;
+        }
+        self.inner.checkpoint(query)
+    }
+
+    fn search(&self, query: SearchQuery) -> Reply<Vec<Hit>> {
+        self.inner.search(query)
+    }
+
+    fn space(&self) -> Space {
+        self.inner.space()
+    }
+
+    fn usage(&self) -> Reply<Usage> {
+        self.inner.usage()
+    }
+
+    fn subscribe(&self, conversation: ConversationId) -> Reply<Tail> {
+        self.inner.subscribe(conversation)
+    }
+
+    fn subscribe_all(&self) -> Reply<Tail> {
+        self.inner.subscribe_all()
+    }
+}

@@ -1,0 +1,263 @@
+//! The disk below a file: what is left of it, and a reserve that is given up when nothing is.
+//!
+//! The reserve is a file beside the database whose space is really taken. When a write fails because the disk is full, a
+//! little of it is given back to the disk, and again a little, until that write fits: what must be written (deletions, the
+//! end of what runs) can be, also where another program takes a part of the space. Everything else is refused until the
+//! disk has space for the whole reserve and more again; then the reserve is made anew.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::space::Space;
+
+/// Less than this is as good as nothing.
+const NOTHING: u64 = 64 << 10;
+/// A disk with less than this left is full, where there is no reserve.
+const LITTLE: u64 = 1 << 20;
+/// What opening a store, and what a program does at its start, takes.
+const TO_START: u64 = 512 << 10;
+/// The reserve takes at most this part of a disk.
+const PART_OF_DISK: u64 = 16;
+/// The reserve is given up in so many steps.
+const STEPS: u64 = 32;
+/// The write-ahead log is kept below this.
+const MOST_WAL: u64 = 16 << 20;
+/// The same on a small disk, where it is half of the reserve, but no less than this.
+const LEAST_WAL: u64 = 512 << 10;
+
+/// The disk below a file.
+#[derive(Debug)]
+pub(super) struct Disk {
+    database: PathBuf,
+    /// The reserve.
+    file: PathBuf,
+    /// How large the reserve is when there is space.
+    wanted: u64,
+    is_full: AtomicBool,
+    /// Held while the reserve is changed.
+    changing: Mutex<()>,
+}
+
+impl Disk {
+    /// The disk below this file, with a reserve of at most this size.
+    pub(super) fn new(database: &Path, reserve: u64) -> Self {
+        let most = total(database).map_or(reserve, |total| total / PART_OF_DISK);
+        let mut file = database.to_owned().into_os_string();
+        file.push("-reserve");
+        Self {
+            database: database.to_owned(),
+            file: file.into(),
+            wanted: reserve.min(most),
+            is_full: AtomicBool::new(false),
+            changing: Mutex::new(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is kept now.
+    pub(super) fn reserve(&self) -> u64 {
+        std::fs::metadata(&self.file).map_or(0, |file| file.len())
+    }
+
+    pub(super) fn available(&self) -> Option<u64> {
+        available(&self.database)
+    }
+
+    /// The disk is full, as far as is known. What is not essential is not even tried.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Acquire)
+    }
+
+    /// Looks whether it is still full.
+    pub(super) fn is_still_full(&self) -> bool {
+        self.is_full() && !self.recover()
+    }
+
+    /// A write failed for want of space. Notes whether that is because of the disk, and not of a limit for the file or
+    /// of the size of that write.
+    pub(super) fn note_failure(&self) {
+        if self.available().is_some_and(|left| left < self.wanted.max(LITTLE)) {
+            self.is_full.store(true, Ordering::Release);
+        }
+    }
+
+    /// Gives a part of the reserve back to the disk. Tells whether there was something to give.
+    pub(super) fn give_up(&self) -> bool {
+        let _changing = self.lock();
+        let size = self.reserve();
+        if size == 0 {
+            return false;
+        }
+        self.is_full.store(true, Ordering::Release);
+        let left = size.saturating_sub((self.wanted / STEPS).max(NOTHING));
+        OpenOptions::new().write(true).open(&self.file).and_then(|file| file.set_len(left)).is_ok()
+    }
+
+    /// How long the write-ahead log may become. What is in it must fit into the file when the reserve is given up.
+    pub(super) fn wal_limit(&self) -> u64 {
+        if self.wanted == 0 { MOST_WAL } else { (self.wanted / 2).clamp(LEAST_WAL, MOST_WAL) }
+    }
+
+    /// Makes room for opening the file, where the disk has nothing left.
+    pub(super) fn make_room(&self) {
+        while self.available().is_some_and(|left| left < TO_START) && self.give_up() {}
+    }
+
+    /// Makes the reserve anew if the disk has space for it and more. Tells whether the disk is not full any more.
+    pub(super) fn recover(&self) -> bool {
+        let _changing = self.lock();
+        let size = self.reserve();
+        let Some(left) = self.available() else {
+            self.is_full.store(false, Ordering::Release);
+            return true;
+        };
+        let is_enough = left + size >= self.wanted + (self.wanted / 2).max(LITTLE);
+        let is_reserved = is_enough && (size >= self.wanted || self.take(size).is_ok());
+        if is_reserved {
+            self.is_full.store(false, Ordering::Release);
+        } else if self.wanted > 0 {
+            self.is_full.store(true, Ordering::Release);
+        }
+        is_reserved
+    }
+
+    /// Takes the whole reserve from the disk, or as much as before.
+    fn take(&self, before: u64) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&self.file)?;
+        let taken = allocate(&file, self.wanted);
+        if taken.is_err() {
+            file.set_len(before)?;
+        }
+        taken
+    }
+
+    /// In words for a person.
+    pub(super) fn space(&self) -> Space {
+        if !self.is_still_full() {
+            return Space::Enough;
+        }
+        let needed = (self.wanted + (self.wanted / 2).max(LITTLE)).saturating_sub(self.reserve());
+        let advice = format!(
+            "the disk of {} is full: delete sessions, or free at least {} on it; until then nothing new is stored",
+            self.database.display(),
+            mebibytes(needed)
+        );
+        Space::Full { advice }
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+/// Whether nothing can be written to the disk below this file.
+pub(super) fn is_out_of_space(database: &Path) -> bool {
+    available(database).is_some_and(|left| left < NOTHING)
+}
+
+/// The folder of a file, which is there when the file is not.
+fn folder(database: &Path) -> &Path {
+    match database.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// What the disk below a file has left for us.
+#[cfg(unix)]
+pub(super) fn available(database: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(folder(database)).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(unix)]
+fn total(database: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(folder(database)).ok()?;
+    Some(found.f_blocks.saturating_mul(found.f_frsize)).filter(|total| *total > 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn available(_database: &Path) -> Option<u64> {
+    None
+}
+
+#[cfg(not(unix))]
+fn total(_database: &Path) -> Option<u64> {
+    None
+}
+
+/// Takes space from the disk for a file of this size.
+#[cfg(target_os = "linux")]
+fn allocate(file: &std::fs::File, size: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    match fallocate(file, FallocateFlags::empty(), 0, size) {
+        Ok(()) => Ok(()),
+        Err(error) if error == rustix::io::Errno::OPNOTSUPP => write_out(file, size),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(file: &std::fs::File, size: u64) -> io::Result<()> {
+    write_out(file, size)
+}
+
+/// The same by writing it.
+fn write_out(mut file: &std::fs::File, size: u64) -> io::Result<()> {
+    use std::io::Write as _;
+    // Not zeros, which some file systems do not store.
+    let piece = vec![0xa5; 64 << 10];
+    for _ in 0..size.div_ceil(piece.len() as u64) {
+        file.write_all(&piece)?;
+    }
+    file.set_len(size)?;
+    file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reserve_is_given_up_in_steps_and_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(&folder.path().join("weir.db"), 256 << 10);
+        assert!(disk.recover());
+        assert_eq!((disk.reserve(), disk.is_full()), (256 << 10, false));
+        let mut sizes = Vec::new();
+        while disk.give_up() {
+            sizes.push(disk.reserve());
+        }
+        assert_eq!(sizes, [192 << 10, 128 << 10, 64 << 10, 0]);
+        assert!(disk.is_full());
+        assert!(!disk.is_still_full(), "this disk has space");
+        assert_eq!(disk.reserve(), 256 << 10);
+        assert_eq!(disk.space(), Space::Enough);
+    }
+
+    #[test]
+    fn without_a_reserve_there_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(&folder.path().join("weir.db"), 0);
+        assert!(disk.recover() && !disk.give_up());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_failure_with_space_left_is_not_a_full_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(&folder.path().join("weir.db"), 0);
+        disk.note_failure();
+        assert!(!disk.is_full());
+    }
+}

@@ -1,0 +1,52 @@
+//! Gives space that is free inside the file back to the disk, a little at a time.
+
+use rusqlite::Connection;
+
+use super::disk::Disk;
+use super::open::Database;
+use crate::space::Usage;
+
+/// So many pages are moved at a time: the write-ahead log gets about as many.
+const STEP: u32 = 256;
+/// So many free pages are kept for what is written next, where the disk is not full.
+const KEPT: i64 = 1024;
+
+/// Gives some of the free space back. Tells whether there may be more.
+pub(super) fn step(connection: &Connection, is_disk_full: bool) -> rusqlite::Result<bool> {
+    let before = free_pages(connection)?;
+    let kept = if is_disk_full { 0 } else { KEPT };
+    if before <= kept || !can(connection)? {
+        return Ok(false);
+    }
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({STEP})"))?;
+    let mut rows = statement.query([])?;
+    // Each row is a page.
+    while rows.next()?.is_some() {}
+    let after = free_pages(connection)?;
+    Ok(after > kept && after < before)
+}
+
+/// Whether the file was made so that space can be given back. Older ones are not, until they are compacted.
+pub(super) fn can(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i64>(0)).map(|mode| mode == 2)
+}
+
+fn free_pages(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "freelist_count", |row| row.get(0))
+}
+
+/// What the file and what belongs to it take.
+pub(super) fn usage(connection: &Connection, disk: &Disk, database: &Database) -> rusqlite::Result<Usage> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let page = number("page_size")?;
+    let (pages, free) = (number("page_count")?, number("freelist_count")?);
+    let bytes = |pages: i64| u64::try_from(pages.saturating_mul(page)).unwrap_or(0);
+    Ok(Usage {
+        used: bytes(pages - free),
+        free: bytes(free),
+        wal: database.wal_length(),
+        reserve: disk.reserve(),
+        available: disk.available(),
+        is_deleting: super::write::trash(connection)?.is_some(),
+    })
+}

@@ -1,0 +1,225 @@
+//! A disk that is really full: what is refused and said, what still works, and how it ends.
+
+use std::path::Path;
+use std::time::Instant;
+
+use weir_store::{
+    Append, ConversationId, ConversationUpdate, Durability, ListQuery, Lookup, NewConversation, SearchQuery,
+    Space, SqliteOptions, SqliteStore, Store, StoreError,
+};
+
+use crate::small_disk::{self, available, empty, fill};
+use crate::support::{DEADLINE, create, event, id, searchable, whole_log};
+
+const RESERVE: u64 = 2 << 20;
+
+fn open(disk: &Path) -> Result<SqliteStore, StoreError> {
+    let options =
+        SqliteOptions { durability: Durability::Process, reserve: RESERVE, ..SqliteOptions::default() };
+    SqliteStore::open(disk.join("data/weir.db"), &options)
+}
+
+/// Appends until it is refused; how many events there are.
+fn append_until_full(store: &dyn Store, conversation: &ConversationId) -> u64 {
+    let text = "words ".repeat(3_000);
+    loop {
+        match store.append(Append::new(conversation.clone(), vec![searchable(&text)])).wait() {
+            Ok(_) => {}
+            Err(StoreError::Full(_)) => return whole_log(store, conversation).len() as u64,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn essential(conversation: &ConversationId) -> Append {
+    Append { essential: true, ..Append::new(conversation.clone(), vec![event("the end")]) }
+}
+
+fn is_full(store: &dyn Store) -> bool {
+    matches!(store.space(), Space::Full { .. })
+}
+
+#[track_caller]
+fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !is_true() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_ends_something_is_written_and_everything_else_is_refused() {
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run("reserve::what_ends_something_is_written_and_everything_else_is_refused", 32);
+    };
+    let store = open(&disk).unwrap();
+    let (one, two) = (create(&store, "one"), create(&store, "two"));
+    assert!(!is_full(&store));
+    let stored = append_until_full(&store, &one);
+    assert!(stored > 100);
+    let Space::Full { advice } = store.space() else { panic!("it is not said") };
+    assert!(advice.contains("delete sessions") && advice.contains("MiB"), "{advice}");
+    // Refused without a try, and nothing of it is kept.
+    assert!(matches!(store.create(NewConversation::new(id("new"), 1)).wait(), Err(StoreError::Full(_))));
+    assert!(matches!(
+        store.append(Append::new(two.clone(), vec![event("x")])).wait(),
+        Err(StoreError::Full(_))
+    ));
+    // What is essential is written, also where another program takes what is left.
+    for _ in 0..20 {
+        fill(&disk, 0);
+        store.append(essential(&one)).wait().unwrap();
+    }
+    let archived = ConversationUpdate { archived: Some(true), ..ConversationUpdate::default() };
+    assert!(store.update(two.clone(), archived).wait().unwrap().archived);
+    // Everything can be read, and what was indexed is found.
+    assert_eq!(whole_log(&store, &one).len() as u64, stored + 20);
+    assert_eq!(store.list(ListQuery::default()).wait().unwrap().conversations.len(), 1);
+    store.search(SearchQuery::new("words")).wait().unwrap();
+    assert!(is_full(&store));
+    empty(&disk);
+    until("space is noticed", || !is_full(&store));
+    assert_eq!(store.usage().wait().unwrap().reserve, RESERVE, "the reserve is made anew");
+    store.append(Append::new(two, vec![event("x")])).wait().unwrap();
+    store.check().wait().unwrap();
+}
+
+#[test]
+fn a_deletion_makes_room_on_the_disk() {
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run("reserve::a_deletion_makes_room_on_the_disk", 32);
+    };
+    let store = open(&disk).unwrap();
+    let (one, two) = (create(&store, "one"), create(&store, "two"));
+    store.append(Append::new(two.clone(), vec![searchable("stays")])).wait().unwrap();
+    append_until_full(&store, &one);
+    fill(&disk, 0);
+    assert!(store.delete(one.clone()).wait().unwrap());
+    until("there is space again", || !is_full(&store));
+    until("it is given back to the disk", || available(&disk) > 16 << 20);
+    assert_eq!(store.find(Lookup::Id(one)).wait().unwrap(), None);
+    assert_eq!(whole_log(&store, &two), [b"stays"]);
+    assert_eq!(store.search(SearchQuery::new("stays")).wait().unwrap().len(), 1);
+    assert!(store.search(SearchQuery::new("words")).wait().unwrap().is_empty());
+    store.create(NewConversation::new(id("new"), 1)).wait().unwrap();
+    store.check().wait().unwrap();
+}
+
+#[test]
+fn it_opens_on_a_full_disk_and_says_so() {
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run("reserve::it_opens_on_a_full_disk_and_says_so", 32);
+    };
+    let store = open(&disk).unwrap();
+    let one = create(&store, "one");
+    let stored = append_until_full(&store, &one);
+    drop(store);
+    for _ in 0..4 {
+        fill(&disk, 0);
+        assert_eq!(available(&disk), 0);
+        let store = open(&disk).unwrap();
+        assert!(is_full(&store));
+        assert_eq!(whole_log(&store, &one).len() as u64, stored);
+    }
+    fill(&disk, 0);
+    let store = open(&disk).unwrap();
+    store.delete(one).wait().unwrap();
+    empty(&disk);
+    until("there is space again", || !is_full(&store));
+    store.create(NewConversation::new(id("new"), 1)).wait().unwrap();
+}
+
+#[test]
+fn without_a_reserve_a_full_disk_is_said_and_space_is_noticed() {
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run("reserve::without_a_reserve_a_full_disk_is_said_and_space_is_noticed", 16);
+    };
+    let store = SqliteStore::open(disk.join("weir.db"), &SqliteOptions::default()).unwrap();
+    let one = create(&store, "one");
+    fill(&disk, 0);
+    append_until_full(&store, &one);
+    assert!(is_full(&store));
+    let closed = SqliteStore::open(disk.join("other.db"), &SqliteOptions::default());
+    assert!(matches!(closed, Err(StoreError::Full(_) | StoreError::Io { .. })), "{closed:?}");
+    empty(&disk);
+    until("space is noticed", || !is_full(&store));
+    store.append(Append::new(one, vec![event("x")])).wait().unwrap();
+}
+
+/// Writes until it is killed, while the disk is full most of the time. Says what was acknowledged.
+#[test]
+fn child() {
+    let (Some(disk), Ok(round)) = (small_disk::mounted(), std::env::var("WEIR_STORE_ROUND")) else { return };
+    let round: u64 = round.parse().unwrap();
+    let store = open(&disk).unwrap();
+    let one = id("one");
+    if store.find(Lookup::Id(one.clone())).wait().unwrap().is_none() {
+        create(&store, "one");
+    }
+    let mut random = crate::support::Random(round * 7919 + 5);
+    loop {
+        let append = if random.below(3) == 0 {
+            essential(&one)
+        } else {
+            Append::new(one.clone(), vec![event(&"x".repeat(random.below(40_000) as usize))])
+        };
+        match store.append(append).wait() {
+            Ok(appended) => {
+                use std::io::Write as _;
+                let line = format!("ack {}\n", appended.newest);
+                if std::io::stdout().lock().write_all(line.as_bytes()).is_err() {
+                    return;
+                }
+            }
+            Err(StoreError::Full(_)) => {
+                if random.below(2) == 0 && disk.join("filler").exists() {
+                    // Some of it becomes free, for a while.
+                    let file = std::fs::OpenOptions::new().write(true).open(disk.join("filler")).unwrap();
+                    let length = file.metadata().unwrap().len();
+                    file.set_len(length.saturating_sub(random.below(4 << 20))).unwrap();
+                } else {
+                    fill(&disk, 0);
+                }
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn killed_while_full_it_opens_again_and_has_what_was_acknowledged() {
+    use std::io::{BufRead as _, BufReader};
+
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run(
+            "reserve::killed_while_full_it_opens_again_and_has_what_was_acknowledged",
+            24,
+        );
+    };
+    let mut acknowledged = 0;
+    for round in 0..8_u64 {
+        if round % 2 == 1 {
+            fill(&disk, 0);
+        }
+        #[expect(clippy::disallowed_methods, reason = "the test kills a child of its own and reaps it")]
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "reserve::child", "--nocapture", "--test-threads=1"])
+            .env("WEIR_STORE_ROUND", round.to_string())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut lines =
+            lines.filter_map(|line| line.split_once("ack ").map(|(_, seq)| seq.parse::<u64>().unwrap()));
+        for _ in 0..(round * 37) % 90 + 10 {
+            acknowledged = lines.next().expect("the child writes until it is killed");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        acknowledged = lines.last().unwrap_or(acknowledged);
+        let store = open(&disk).unwrap();
+        store.check().wait().unwrap();
+        assert!(whole_log(&store, &id("one")).len() as u64 >= acknowledged);
+    }
+}
