@@ -15,9 +15,11 @@
 //!
 //! This crate speaks no HTTP and draws nothing.
 
+mod admission;
 mod book;
 mod checkpoint;
 mod core;
+mod crowding;
 mod error;
 mod export;
 mod facts;
@@ -37,6 +39,7 @@ mod options;
 mod output;
 mod pages;
 mod past;
+mod purse;
 mod recorder;
 mod replay;
 mod room;
@@ -61,6 +64,7 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
+pub use purse::{Payment, Purse};
 pub use settings::{Actor, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};

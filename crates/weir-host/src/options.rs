@@ -7,6 +7,7 @@ use std::time::Duration;
 use weir_session::{PoolOptions, SessionOptions};
 use weir_store::Store;
 
+use crate::purse::Purse;
 use crate::settings::SessionSettings;
 
 /// Makes the options of a session: which program, with which environment, logs and limits. What the settings say
@@ -29,8 +30,15 @@ pub struct HostOptions {
     /// A folder for locks and for the list of live processes. With one, processes that an earlier host left are ended
     /// when this one opens, and a second host on the same folder is refused.
     pub state_directory: Option<PathBuf>,
-    /// How long a person may take to answer; after that it is denied. None waits for ever.
+    /// How long a person may take to answer; after that it is denied. None waits for ever. A session may have a
+    /// shorter time of its own, see [`crate::NewSession::ask_timeout_s`].
     pub ask_timeout: Option<Duration>,
+    /// If more sessions wait for a person than `pool.max_awaiting` and others wait for a process: how long the one that
+    /// has waited longest may keep its process. After that what it asked is denied and its turn ends. With none it
+    /// keeps the process for ever, and the others wait for ever.
+    pub crowded_wait: Option<Duration>,
+    /// Who pays for messages whose sender has an account, see [`crate::Actor::account`]. Without one nobody is asked.
+    pub purse: Option<Arc<dyn Purse>>,
     /// Most messages of a session that wait.
     pub most_queued: usize,
     /// Longest message with its pictures, in bytes.
@@ -62,6 +70,8 @@ impl HostOptions {
             roots: Vec::new(),
             state_directory: None,
             ask_timeout: None,
+            crowded_wait: Some(Duration::from_secs(10 * 60)),
+            purse: None,
             most_queued: 100,
             most_message_bytes: 32 << 20,
             most_waiting: 64,

@@ -18,6 +18,9 @@ pub struct ServerSettings {
     pub permission_modes: Vec<String>,
     /// Parameters of OpenAI's clients that are ignored although they cannot be honoured.
     pub openai_ignores: Vec<String>,
+    /// How long a permission request or a question may wait in a session that a program began through the
+    /// OpenAI-compatible front: the program cannot answer, only a person who watches can.
+    pub unattended_ask_timeout: Duration,
     /// Whether this is the demonstration on the simulated CLI.
     pub demo: bool,
     /// How much, how long, how often.
@@ -67,6 +70,7 @@ impl Default for ServerSettings {
             models: ["default", "opus", "sonnet", "haiku"].map(str::to_owned).into(),
             permission_modes: ["default", "acceptEdits", "plan", "dontAsk"].map(str::to_owned).into(),
             openai_ignores: Vec::new(),
+            unattended_ask_timeout: Duration::from_secs(2 * 60),
             demo: false,
             limits: RequestLimits::default(),
             heartbeat: Duration::from_secs(15),

@@ -18,7 +18,7 @@ use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
 use super::chat::{self, Chat};
 use super::process::Process;
 use crate::bridge::{AtWork, Prepared};
-use crate::engine::Engine;
+use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
 use crate::exit::{UsageError, tell};
 use crate::folders;
 use crate::opts::LoopListenOpts;
@@ -75,6 +75,8 @@ pub(super) async fn watch(
         log_directory: None,
         probe_cache: process.probe_cache.clone(),
         most_processes: parallel + BESIDES,
+        max_awaiting: MAX_AWAITING,
+        crowded_wait: CROWDED_WAIT,
         idle: IDLE,
         ask_timeout: None,
     };

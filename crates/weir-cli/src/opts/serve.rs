@@ -45,9 +45,17 @@ pub(crate) struct ServeOpts {
     #[arg(long)]
     pub(crate) allow_bypass_permissions: bool,
 
-    /// Most processes of the CLI at a time
+    /// Most processes of the CLI that work at a time; those that wait for a person are not counted
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     pub(crate) max_processes: u16,
+
+    /// Most sessions that keep their process while they wait for a person, without counting as one that works
+    #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Limits")]
+    pub(crate) max_awaiting: u16,
+
+    /// How long a session may wait for a person while others wait for its process; then it is denied
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = values::time, help_heading = "Limits")]
+    pub(crate) crowded_wait: Duration,
 
     /// How long a process with nothing to do stays
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = values::time, help_heading = "Limits")]
@@ -56,6 +64,10 @@ pub(crate) struct ServeOpts {
     /// How long a person may take to answer before it counts as no; for ever where nothing is said
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Limits")]
     pub(crate) ask_timeout: Option<Duration>,
+
+    /// The same for sessions of OpenAI's clients, which cannot answer themselves
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = values::time, help_heading = "Limits")]
+    pub(crate) unattended_ask_timeout: Duration,
 
     /// Most requests of one token in a minute
     #[arg(long, value_name = "N", default_value_t = 6000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]

@@ -31,6 +31,7 @@ impl Settings {
             base_path: base_path(&opts.listen),
             roots: roots.clone(),
             limits: limits(opts.requests_per_minute),
+            unattended_ask_timeout: opts.unattended_ask_timeout,
             openai_ignores: opts.openai_ignore,
             ..ServerSettings::default()
         };
@@ -60,6 +61,8 @@ impl Settings {
             log_directory: opts.log_dir,
             probe_cache: folders::probe_cache(),
             most_processes: usize::from(opts.max_processes),
+            max_awaiting: usize::from(opts.max_awaiting),
+            crowded_wait: opts.crowded_wait,
             idle: opts.idle,
             ask_timeout: opts.ask_timeout,
         };

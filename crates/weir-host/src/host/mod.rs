@@ -72,11 +72,13 @@ impl Host {
             let info = room.info();
             numbers.viewers += room.viewers() as u64;
             numbers.processes += u64::from(info.has_process);
+            numbers.awaiting_person += u64::from(info.has_process && info.status == SessionStatus::Waiting);
             if let Some((_, count)) = numbers.sessions.iter_mut().find(|(status, _)| *status == info.status) {
                 *count += 1;
             }
         }
         numbers.most_processes = self.core.options.pool.most as u64;
+        numbers.max_awaiting_person = self.core.options.pool.max_awaiting as u64;
         numbers.spare_processes = self.core.pool.live_spares() as u64;
         numbers.list_viewers = self.core.hub.watchers() as u64;
         numbers

@@ -6,6 +6,8 @@ mod asking;
 #[cfg(test)]
 mod broken_log;
 #[cfg(test)]
+mod crowding;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod lifecycle;

@@ -15,7 +15,7 @@ use crate::state::{App, Phase};
 #[utoipa::path(get, path = "/healthz", tag = "health", security(()),
     responses((status = 200, description = "It does.", body = Health)))]
 pub(crate) async fn healthz() -> Response {
-    answer::json(StatusCode::OK, &Health { status: "ok" })
+    answer::json(StatusCode::OK, &Health { status: "ok", reasons: Vec::new() })
 }
 
 /// Whether the server takes new work.
@@ -24,11 +24,23 @@ pub(crate) async fn healthz() -> Response {
     (status = 503, description = "It is about to end.", body = Health),
 ))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
+    let reasons = crowding(&app.host().metrics()).into_iter().collect();
     if app.phase() == Phase::Serving {
-        answer::json(StatusCode::OK, &Health { status: "ok" })
+        answer::json(StatusCode::OK, &Health { status: "ok", reasons })
     } else {
-        answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "stopping" })
+        answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "stopping", reasons })
     }
+}
+
+/// Why sessions wait for a process, if some do.
+fn crowding(host: &HostMetrics) -> Option<String> {
+    let HostMetrics { waiting_for_process, awaiting_person, max_awaiting_person, most_processes, .. } = host;
+    (*waiting_for_process > 0).then(|| {
+        format!(
+            "{waiting_for_process} sessions wait for a process: {most_processes} may work at a time, and \
+             {awaiting_person} wait for an answer from a person (up to {max_awaiting_person} of those do not count)"
+        )
+    })
 }
 
 /// Numbers for Prometheus.
@@ -57,6 +69,12 @@ fn write_host(text: &mut Exposition, host: &HostMetrics) {
     text.gauge("weir_pool_processes_max", "Most processes at a time.", host.most_processes);
     text.gauge("weir_pool_spares", "Processes that wait for new sessions.", host.spare_processes);
     text.gauge("weir_pool_waiting", "Sessions that wait for a process.", host.waiting_for_process);
+    let help = "Sessions that have a process and wait for an answer from a person.";
+    text.gauge("weir_pool_awaiting_person", help, host.awaiting_person);
+    let help = "Most of them that do not count as processes.";
+    text.gauge("weir_pool_awaiting_person_max", help, host.max_awaiting_person);
+    let help = "Sessions that were denied what they asked because others needed their process.";
+    text.counter("weir_pool_crowded_out_total", help, host.crowded_out);
     text.counter("weir_events_total", "Events that were put into logs.", host.events);
     text.counter("weir_event_bytes_total", "Their bytes.", host.event_bytes);
     text.counter("weir_previews_total", "Pieces of text that were shown and not logged.", host.previews);

@@ -205,6 +205,7 @@ async fn create(
         name: Some(title).filter(|title| !title.trim().is_empty()),
         model: Some(request.model.clone()).filter(|model| model != "default"),
         append_system_prompt: place.instructions.clone(),
+        ask_timeout_s: u32::try_from(app.settings().unattended_ask_timeout.as_secs().max(1)).ok(),
         origin: "openai".to_owned(),
         ..NewSession::default()
     };

@@ -1,0 +1,166 @@
+//! What a message needs before it is given to the CLI: money of its sender, and room for a process.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use weir_session::{PoolError, Pooled, Reservation, SessionError};
+use weir_wire::MessageId;
+
+use crate::core::Lease;
+use crate::facts;
+use crate::message::{Failure, FailureKind, StoredMessage};
+use crate::metrics::count;
+use crate::purse::{Payment, SetAside};
+use crate::room::Shortage;
+
+/// How often to look again when nobody says that something has become free.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Why a message is not given to the CLI.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The session does not take it.
+    Session(SessionError),
+    /// Its sender may not spend more.
+    Unpaid(String),
+}
+
+impl From<SessionError> for Refusal {
+    fn from(error: SessionError) -> Self {
+        Self::Session(error)
+    }
+}
+
+impl Refusal {
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Self::Session(error) => facts::failure_by(error),
+            Self::Unpaid(reason) => Failure { kind: FailureKind::BudgetExhausted, message: reason.clone() },
+        }
+    }
+}
+
+impl Lease {
+    /// Sets money aside for a message whose sender has an account. The outer none says that the message is not to be
+    /// sent any more, the inner one that nobody counts.
+    pub(crate) async fn set_money_aside(
+        &self,
+        message: &StoredMessage,
+    ) -> Result<Option<Option<SetAside>>, Refusal> {
+        let (Some(purse), Some(account)) = (&self.core.options.purse, &message.account) else {
+            return Ok(Some(None));
+        };
+        let mut lack = Lack::new(self, Shortage::Budget);
+        loop {
+            let freed = self.core.freed.notified();
+            if self.is_given_up() {
+                return Ok(None);
+            }
+            let (asked, payer) = (Arc::clone(purse), account.clone());
+            let payment = tokio::task::spawn_blocking(move || asked.reserve(&payer)).await;
+            match payment {
+                Ok(Payment::Reserved(ticket)) => {
+                    return Ok(Some(Some(SetAside::new(Arc::clone(purse), account.clone(), ticket))));
+                }
+                Ok(Payment::Wait) => {}
+                Ok(Payment::Refused(reason)) => return Err(Refusal::Unpaid(reason)),
+                Err(error) => {
+                    return Err(Refusal::Unpaid(format!("the budget could not be checked: {error}")));
+                }
+            }
+            lack.tell();
+            tokio::select! {
+                // Nothing is lost if it is missed: that only takes longer.
+                _ = tokio::time::timeout(LOOK_AGAIN, freed) => {}
+                _ = self.until(|state| (state.stopping > 0).then_some(())) => {}
+            }
+        }
+    }
+
+    /// Counts what the turn of a message has cost. What several messages share, each bears a part of.
+    pub(crate) async fn settle(&self, id: &MessageId, money: SetAside) {
+        let cost = facts::finished(&self.lock(), id).and_then(|finished| {
+            let shares = finished.turn.as_ref().map_or(1, |turn| turn.messages.len().max(1));
+            Some(finished.cost_usd()? / shares as f64)
+        });
+        // A purse that fails has said so itself.
+        let _ = tokio::task::spawn_blocking(move || money.settle(cost)).await;
+    }
+
+    /// Waits for room for a process; none if the message is not to be sent any more.
+    pub(crate) async fn reserve(&self, session: &Pooled) -> Result<Option<Reservation>, SessionError> {
+        let waiting = &self.core.counters.waiting_for_process;
+        let mut lack = Lack::new(self, Shortage::Process);
+        let reservation = loop {
+            let freed = self.core.freed.notified();
+            if self.is_given_up() {
+                break Ok(None);
+            }
+            let reserved = tokio::select! {
+                reserved = session.reserve() => reserved,
+                _ = self.until(|state| (state.stopping > 0).then_some(())) => break Ok(None),
+            };
+            match reserved {
+                Ok(reservation) => break Ok(Some(reservation)),
+                Err(PoolError::Full { .. }) => {}
+                Err(PoolError::Session(error)) => break Err(error),
+                Err(_) => break Ok(None),
+            }
+            if lack.tell() {
+                count(waiting, 1);
+            }
+            self.core.end_longest_wait().await;
+            tokio::select! {
+                // Nothing is lost if it is missed: that only takes longer.
+                _ = tokio::time::timeout(LOOK_AGAIN, freed) => {}
+                _ = self.until(|state| (state.stopping > 0).then_some(())) => {}
+            }
+        };
+        if lack.is_told {
+            waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        reservation
+    }
+
+    /// Whether nothing more is given to the CLI for now.
+    fn is_given_up(&self) -> bool {
+        self.core.is_shutting_down() || self.lock().stopping > 0
+    }
+}
+
+/// Something that a message lacks, shown to viewers while it does.
+struct Lack<'a> {
+    room: &'a Lease,
+    what: Shortage,
+    is_told: bool,
+}
+
+impl<'a> Lack<'a> {
+    fn new(room: &'a Lease, what: Shortage) -> Self {
+        Self { room, what, is_told: false }
+    }
+
+    /// Shows it. Says whether this is the first time.
+    fn tell(&mut self) -> bool {
+        if self.is_told {
+            return false;
+        }
+        self.is_told = true;
+        self.show(Some(self.what));
+        true
+    }
+
+    fn show(&self, what: Option<Shortage>) {
+        self.room.lock().waits_for = what;
+        self.room.refresh();
+    }
+}
+
+impl Drop for Lack<'_> {
+    fn drop(&mut self) {
+        if self.is_told {
+            self.show(None);
+        }
+    }
+}
