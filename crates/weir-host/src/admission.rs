@@ -48,8 +48,10 @@ impl Lease {
         &self,
         message: &StoredMessage,
     ) -> Result<Option<Option<SetAside>>, Refusal> {
-        let (Some(purse), Some(account)) = (&self.core.options.purse, &message.account) else {
-            return Ok(Some(None));
+        let Some(account) = &message.account else { return Ok(Some(None)) };
+        let Some(purse) = self.core.purse.get() else {
+            let reason = "no one counts here what the sender of this message spends; send it again";
+            return Err(Refusal::Unpaid(reason.to_owned()));
         };
         let mut lack = Lack::new(self, Shortage::Budget);
         loop {

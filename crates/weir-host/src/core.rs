@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, OnceCell};
 use weir_process::Lock;
@@ -14,6 +14,7 @@ use crate::error::HostError;
 use crate::hub::Hub;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
+use crate::purse::Purse;
 use crate::room::Room;
 
 /// A session that is in memory, or is being brought there.
@@ -30,6 +31,8 @@ pub(crate) struct Core {
     /// Told when a process may have become free.
     pub(crate) freed: Notify,
     is_shutting_down: AtomicBool,
+    /// Who pays for messages whose sender has an account.
+    pub(crate) purse: OnceLock<Arc<dyn Purse>>,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -44,6 +47,7 @@ impl Core {
             rooms: Mutex::default(),
             freed: Notify::new(),
             is_shutting_down: AtomicBool::new(false),
+            purse: OnceLock::new(),
             lock: Mutex::new(lock),
         }
     }

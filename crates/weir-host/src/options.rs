@@ -7,7 +7,6 @@ use std::time::Duration;
 use weir_session::{PoolOptions, SessionOptions};
 use weir_store::Store;
 
-use crate::purse::Purse;
 use crate::settings::SessionSettings;
 
 /// Makes the options of a session: which program, with which environment, logs and limits. What the settings say
@@ -37,8 +36,6 @@ pub struct HostOptions {
     /// has waited longest may keep its process. After that what it asked is denied and its turn ends. With none it
     /// keeps the process for ever, and the others wait for ever.
     pub crowded_wait: Option<Duration>,
-    /// Who pays for messages whose sender has an account, see [`crate::Actor::account`]. Without one nobody is asked.
-    pub purse: Option<Arc<dyn Purse>>,
     /// Most messages of a session that wait.
     pub most_queued: usize,
     /// Longest message with its pictures, in bytes.
@@ -71,7 +68,6 @@ impl HostOptions {
             state_directory: None,
             ask_timeout: None,
             crowded_wait: Some(Duration::from_secs(10 * 60)),
-            purse: None,
             most_queued: 100,
             most_message_bytes: 32 << 20,
             most_waiting: 64,

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use weir_host::Host;
 
 use crate::audit::Audit;
-use crate::auth::{Buckets, Tokens};
+use crate::auth::{Buckets, Budgets, Tokens};
 use crate::guard::Places;
 use crate::metrics::Metrics;
 use crate::openai::Histories;
@@ -64,6 +64,8 @@ impl App {
     /// The state of a new server.
     pub fn new(mut parts: Parts) -> Self {
         let histories = std::mem::take(&mut parts.histories);
+        // What is spent over HTTP is counted here and nowhere else, so a host that has a purse already keeps it.
+        parts.host.set_purse(Arc::new(Budgets::new(parts.tokens.clone())));
         Self {
             inner: Arc::new(Inner {
                 parts,

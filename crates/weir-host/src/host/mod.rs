@@ -18,6 +18,7 @@ use crate::info::SessionStatus;
 use crate::item::{Item, Note};
 use crate::metrics::HostMetrics;
 use crate::options::HostOptions;
+use crate::purse::Purse;
 use crate::viewer::Bye;
 
 /// Sessions that outlive their processes. Cloning it gives another handle to the same host.
@@ -52,6 +53,12 @@ impl Host {
     /// The options that it was opened with.
     pub fn options(&self) -> &HostOptions {
         &self.core.options
+    }
+
+    /// Lets this purse pay for messages whose sender has an account, see [`crate::Actor::account`]. The first one
+    /// counts; says whether it was this one. Without one, such messages are refused when they are handed over.
+    pub fn set_purse(&self, purse: Arc<dyn Purse>) -> bool {
+        self.core.purse.set(purse).is_ok()
     }
 
     /// Names the log. Cursors mean nothing in another one.

@@ -154,10 +154,13 @@ impl Purse for OneAtATime {
 async fn money_is_asked_for_when_a_message_is_handed_over() {
     let place = Place::new();
     let purse = Arc::new(OneAtATime { most: 2, ..OneAtATime::default() });
-    let mut options = place.options();
-    options.purse = Some(purse.clone());
-    let host = Host::open(options).await.unwrap();
+    let host = place.host().await;
     let ann = Actor::new("Ann").paying("ann");
+    let early = place.session(&host).await;
+    let sent = soon(host.send(&early, NewMessage::text(says("never")), &ann)).await.unwrap();
+    let finished = soon(host.finished(&early, &sent.message_id)).await.unwrap();
+    assert_eq!(finished.state, MessageState::Failed, "where nobody counts, nobody pays");
+    assert!(host.set_purse(purse.clone()));
     let (first, second) = (place.session(&host).await, place.session(&host).await);
     let sent = soon(host.send(&first, NewMessage::text(asks(&place, "a")), &ann)).await.unwrap();
     status(&host, &first, SessionStatus::Waiting).await;
@@ -196,9 +199,8 @@ async fn a_stop_ends_the_wait_for_money() {
     let place = Place::new();
     let purse = Arc::new(OneAtATime { most: 2, ..OneAtATime::default() });
     purse.state.lock().unwrap().0 = true;
-    let mut options = place.options();
-    options.purse = Some(purse);
-    let host = Host::open(options).await.unwrap();
+    let host = place.host().await;
+    assert!(host.set_purse(purse));
     let id = place.session(&host).await;
     let ann = Actor::new("Ann").paying("ann");
     let sent = soon(host.send(&id, NewMessage::text(says("never")), &ann)).await.unwrap();

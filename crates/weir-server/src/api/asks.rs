@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
-use weir_host::{Actor, ConversationId, Decision};
+use weir_host::{ConversationId, Decision};
 use weir_transcript::RequestKind;
 use weir_wire::{PermissionUpdate, QuestionAnswers, RawJson, RequestId};
 
@@ -111,7 +111,7 @@ async fn decide(
     said: String,
 ) -> Result<Response, Problem> {
     let name = RequestId::from(request.as_str());
-    app.host().answer(id, &name, decision, &Actor::new(&who.name)).await?;
+    app.host().answer(id, &name, decision, &who.actor()).await?;
     let answered = Answered { request_id: request, answered_by: who.name.clone() };
     let mut response = answer::ok(answered).into_response();
     response.extensions_mut().insert(Audited(said));

@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use weir_host::{Actor, ResumeReport, SessionInfo};
+use weir_host::{ResumeReport, SessionInfo};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
@@ -23,7 +23,7 @@ pub(crate) async fn interrupt(
     Extension(who): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Answer<Interrupted> {
-    let interrupted = app.host().interrupt(&session_id(&id)?, &Actor::new(&who.name)).await?;
+    let interrupted = app.host().interrupt(&session_id(&id)?, &who.actor()).await?;
     answer::ok(Interrupted { interrupted })
 }
 
@@ -35,7 +35,7 @@ pub(crate) async fn stop(
     Extension(who): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Answer<Stopped> {
-    app.host().stop(&session_id(&id)?, &Actor::new(&who.name)).await?;
+    app.host().stop(&session_id(&id)?, &who.actor()).await?;
     answer::ok(Stopped { stopped: true })
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     may_begin(&app, &who)?;
-    let report = app.host().resume(&session_id(&id)?, &Actor::new(&who.name)).await?;
+    let report = app.host().resume(&session_id(&id)?, &who.actor()).await?;
     Ok(answer::json(StatusCode::ACCEPTED, &report))
 }
 
@@ -61,7 +61,7 @@ pub(crate) async fn set_model(
     Path(id): Path<String>,
     Json(body): Json<SetModel>,
 ) -> Answer<SessionInfo> {
-    answer::ok(app.host().set_model(&session_id(&id)?, body.model, &Actor::new(&who.name)).await?)
+    answer::ok(app.host().set_model(&session_id(&id)?, body.model, &who.actor()).await?)
 }
 
 /// Uses another permission mode from now on.
@@ -75,5 +75,5 @@ pub(crate) async fn set_permission_mode(
 ) -> Answer<SessionInfo> {
     let id = session_id(&id)?;
     check_mode(&app, &body.mode)?;
-    answer::ok(app.host().set_permission_mode(&id, body.mode, &Actor::new(&who.name)).await?)
+    answer::ok(app.host().set_permission_mode(&id, body.mode, &who.actor()).await?)
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use weir_host::Actor;
 
 use super::role::Role;
 use super::secret::SecretHash;
@@ -148,6 +149,12 @@ impl From<&Token> for Principal {
 }
 
 impl Principal {
+    /// Who they are for the host. What they send is paid from the token's budget, if it has one.
+    pub fn actor(&self) -> Actor {
+        let actor = Actor::new(&self.name);
+        if self.budget_left_usd.is_some() { actor.paying(&self.token_id) } else { actor }
+    }
+
     /// Whether this session is any of their business.
     pub fn may_see(&self, session: &str) -> bool {
         self.session.as_deref().is_none_or(|only| only == session)

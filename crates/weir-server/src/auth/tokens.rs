@@ -94,6 +94,12 @@ impl Tokens {
         })
     }
 
+    /// The token with this id, whether or not it has expired.
+    pub fn find(&self, id: &str) -> Option<Token> {
+        self.refresh();
+        self.with(|tokens| tokens.iter().find(|token| token.id == id).cloned())
+    }
+
     /// All tokens, the oldest first.
     pub fn list(&self) -> Vec<Token> {
         self.refresh();
