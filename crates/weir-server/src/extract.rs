@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
+use crate::serve::BodyTooSlow;
 
 /// A body in JSON. Members that nobody knows are refused by the types themselves.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -50,10 +51,17 @@ async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Prob
         let status = rejection.status();
         if status == StatusCode::PAYLOAD_TOO_LARGE {
             Problem::new(status, "too_large", "the body is larger than the server takes")
+        } else if is_too_slow(&rejection) {
+            Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not arrive in time")
         } else {
             Problem::bad_request("body", "the body ended before it was complete")
         }
     })
+}
+
+fn is_too_slow(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.into_iter().any(<dyn std::error::Error>::is::<BodyTooSlow>)
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {

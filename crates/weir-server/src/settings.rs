@@ -25,8 +25,43 @@ pub struct ServerSettings {
     pub demo: bool,
     /// How much, how long, how often.
     pub limits: RequestLimits,
+    /// How many connections, and how long nothing may happen on one.
+    pub connections: ConnectionLimits,
     /// Time between heartbeats of a stream.
     pub heartbeat: Duration,
+}
+
+/// How many connections there may be, and how long nothing may happen on one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Most connections at a time. When there are more, one on which nothing is under way is closed.
+    pub most: usize,
+    /// Most connections of one peer on which nothing is under way: an address of IPv4, or a /64 of IPv6.
+    pub max_idle_per_peer: usize,
+    /// How long the TLS handshake may take, and after it the head of the first request.
+    pub first_request: Duration,
+    /// How long a connection may wait for another request.
+    pub next_request: Duration,
+    /// How long the next piece of a request's body may take.
+    pub body_pause: Duration,
+    /// How long the whole body of a request may take.
+    pub body: Duration,
+    /// How long a client may leave an answer unread.
+    pub unread: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            most: 4096,
+            max_idle_per_peer: 512,
+            first_request: Duration::from_secs(10),
+            next_request: Duration::from_secs(75),
+            body_pause: Duration::from_secs(20),
+            body: Duration::from_secs(300),
+            unread: Duration::from_secs(60),
+        }
+    }
 }
 
 /// How much, how long, how often.
@@ -73,6 +108,7 @@ impl Default for ServerSettings {
             unattended_ask_timeout: Duration::from_secs(2 * 60),
             demo: false,
             limits: RequestLimits::default(),
+            connections: ConnectionLimits::default(),
             heartbeat: Duration::from_secs(15),
         }
     }

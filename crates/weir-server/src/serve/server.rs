@@ -168,7 +168,8 @@ impl Server {
         let Self { listening, app: state, options, .. } = self;
         let (stop_listening, stopping) = oneshot::channel();
         let looking = tokio::spawn(look_at_tokens(state.clone()));
-        let serving = tokio::spawn(listening.serve(app(state.clone()), stopping));
+        let (limits, counts) = (options.settings.connections, state.metrics().connections());
+        let serving = tokio::spawn(listening.serve(app(state.clone()), limits, counts, stopping));
         // A channel that was dropped asks as well.
         let _ = stop.recv().await;
         tracing::info!(seconds = options.drain.as_secs(), "stopping: running turns may end");
