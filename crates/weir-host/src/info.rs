@@ -117,10 +117,10 @@ pub struct WaitingFor {
     /// Questions.
     pub questions: u32,
     /// A free process: all that may run are in use.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub process: bool,
     /// Money: what the sender may still spend is set aside for turns that run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub budget: bool,
 }
 

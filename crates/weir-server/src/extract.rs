@@ -4,7 +4,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::problem::Problem;
 use crate::serve::BodyTooSlow;
@@ -65,6 +65,13 @@ fn is_too_slow(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A list would be taken for an object whose members come in the order of the type.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(match serde_json::from_slice::<IgnoredAny>(bytes) {
+            Ok(_) => Problem::unprocessable("json_shape", "the body must be a JSON object").with("path", "."),
+            Err(error) => Problem::bad_request("json_syntax", format!("the body is not JSON: {error}")),
+        });
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

@@ -50,6 +50,19 @@ pub struct ConnectionLimits {
     pub unread: Duration,
 }
 
+impl ConnectionLimits {
+    /// The same, with no more connections than this process may have files open: the rest is for the log and the CLI.
+    #[must_use]
+    pub(crate) fn affordable(self) -> Self {
+        #[cfg(unix)]
+        if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+            let most = usize::try_from(files / 4 * 3).unwrap_or(usize::MAX);
+            return Self { most: self.most.min(most).max(1), ..self };
+        }
+        self
+    }
+}
+
 impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
@@ -81,6 +94,10 @@ pub struct RequestLimits {
     pub attempts: Rate,
     /// Streams that may be open at a time.
     pub streams: usize,
+    /// Streams of one token, and of all share links together that were made with it.
+    pub streams_per_token: usize,
+    /// Streams of one share link.
+    pub streams_per_share: usize,
 }
 
 impl Default for RequestLimits {
@@ -93,6 +110,8 @@ impl Default for RequestLimits {
             per_token: Rate { per_minute: 6000, burst: 1000 },
             attempts: Rate { per_minute: 10, burst: 10 },
             streams: 2000,
+            streams_per_token: 256,
+            streams_per_share: 16,
         }
     }
 }

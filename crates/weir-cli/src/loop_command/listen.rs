@@ -134,9 +134,9 @@ fn bridge(
 impl Watched {
     async fn serve(&mut self, options: ServeOptions) -> anyhow::Result<()> {
         let server = Server::start(self.host.clone(), options).await?;
-        std::fs::write(&self.address, server.url())
+        folders::write_private(&self.address, server.url())
             .with_context(|| format!("cannot write {}", self.address.display()))?;
-        serve::say_where(&server, false);
+        serve::say_where(&server, false)?;
         let (stop, stopped) = mpsc::channel(1);
         self.server = Some((stop, tokio::spawn(server.run(stopped))));
         Ok(())

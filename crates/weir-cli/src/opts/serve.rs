@@ -73,6 +73,14 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "N", default_value_t = 6000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) requests_per_minute: u32,
 
+    /// Most streams of events that one token may have open; a share link may have 16
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
+    pub(crate) streams_per_token: u16,
+
+    /// Most connections at a time; where there are more, one on which nothing is asked is closed
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
+    pub(crate) max_connections: u16,
+
     /// Also carry messages of chats, as this configuration of `weir bridge` says; its workspaces become roots
     #[arg(long, value_name = "FILE")]
     pub(crate) bridge: Option<PathBuf>,

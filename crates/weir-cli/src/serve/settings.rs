@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use weir_server::{Certificate, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry};
+use weir_server::{
+    Certificate, ConnectionLimits, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry,
+};
 
 use crate::bridge::Prepared;
 use crate::conversation::environment;
@@ -30,7 +32,11 @@ impl Settings {
         let mut settings = ServerSettings {
             base_path: base_path(&opts.listen),
             roots: roots.clone(),
-            limits: limits(opts.requests_per_minute),
+            limits: limits(opts.requests_per_minute, opts.streams_per_token),
+            connections: ConnectionLimits {
+                most: usize::from(opts.max_connections),
+                ..ConnectionLimits::default()
+            },
             unattended_ask_timeout: opts.unattended_ask_timeout,
             openai_ignores: opts.openai_ignore,
             ..ServerSettings::default()
@@ -89,11 +95,11 @@ pub(crate) fn telemetry(opts: &LogOpts) -> Telemetry {
     }
 }
 
-fn limits(requests_per_minute: u32) -> RequestLimits {
+fn limits(requests_per_minute: u32, streams_per_token: u16) -> RequestLimits {
     let limits = RequestLimits::default();
     let per_token =
         Rate { per_minute: requests_per_minute, burst: limits.per_token.burst.min(requests_per_minute) };
-    RequestLimits { per_token, ..limits }
+    RequestLimits { per_token, streams_per_token: usize::from(streams_per_token), ..limits }
 }
 
 /// Folders as they are when all links are followed, so that what lies below one is told apart from what seems to.

@@ -50,7 +50,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
     let mut text = Exposition::default();
     write_host(&mut text, &app.host().metrics());
     app.metrics().write(&mut text);
-    text.gauge("weir_sse_clients", "Streams that are open.", app.open_streams());
+    text.gauge("weir_sse_clients", "Streams that are open.", app.streams().count());
     if let Some(bytes) = ProcessId::of(std::process::id()).and_then(ProcessId::resident_memory) {
         text.gauge("process_resident_memory_bytes", "Memory that the server takes.", bytes);
     }
