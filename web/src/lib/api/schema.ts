@@ -321,6 +321,7 @@ export type Cost = {
 export type CreateSession = {
   allowed_tools?: Array<string>;
   append_system_prompt?: string | null;
+  ask_timeout_s?: number | null;
   cwd: string;
   disallowed_tools?: Array<string>;
   key?: string | null;
@@ -411,6 +412,7 @@ export type ForkSession = {
 };
 
 export type Health = {
+  reasons?: Array<string>;
   status: string;
 };
 
@@ -885,6 +887,7 @@ export type TokenInfo = {
   created_at: number;
   expires_at?: number | null;
   id: string;
+  maker?: string | null;
   max_cost_usd?: number | null;
   name: string;
   requests_per_minute?: number | null;
@@ -949,6 +952,8 @@ export type ToolDetail = {
 export type ToolState = "pending" | "waiting_for_permission" | "running" | "succeeded" | "failed" | "denied" | "interrupted" | "unknown";
 
 export type ToolUseId = string;
+
+export type ToolsOption = "hidden" | "reasoning";
 
 export type TranscriptPage = {
   entries: Array<Entry>;
@@ -1042,7 +1047,9 @@ export type View = {
 };
 
 export type WaitingFor = {
+  budget?: boolean;
   permissions: number;
+  process?: boolean;
   questions: number;
 };
 
