@@ -5,14 +5,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use weir_session::{PoolError, Pooled, Reservation, SessionError};
+use weir_transcript::TurnState;
 use weir_wire::MessageId;
 
 use crate::core::Lease;
 use crate::facts;
-use crate::message::{Failure, FailureKind, StoredMessage};
+use crate::message::{Failure, FailureKind, Finished, MessageState, StoredMessage};
 use crate::metrics::count;
 use crate::purse::{Payment, SetAside};
-use crate::room::Shortage;
+use crate::room::{Shortage, State};
 
 /// How often to look again when nobody says that something has become free.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -56,7 +57,7 @@ impl Lease {
         let mut lack = Lack::new(self, Shortage::Budget);
         loop {
             let freed = self.core.freed.notified();
-            if self.is_given_up() {
+            if self.is_given_up(&message.message_id)? {
                 return Ok(None);
             }
             let (asked, payer) = (Arc::clone(purse), account.clone());
@@ -75,33 +76,36 @@ impl Lease {
             tokio::select! {
                 // Nothing is lost if it is missed: that only takes longer.
                 _ = tokio::time::timeout(LOOK_AGAIN, freed) => {}
-                _ = self.until(|state| (state.stopping > 0).then_some(())) => {}
+                () = self.given_up(&message.message_id) => {}
             }
         }
     }
 
     /// Counts what the turn of a message has cost. What several messages share, each bears a part of.
     pub(crate) async fn settle(&self, id: &MessageId, money: SetAside) {
-        let cost = facts::finished(&self.lock(), id).and_then(|finished| {
-            let shares = finished.turn.as_ref().map_or(1, |turn| turn.messages.len().max(1));
-            Some(finished.cost_usd()? / shares as f64)
-        });
+        let cost = facts::finished(&self.lock(), id).and_then(|finished| cost(&finished));
         // A purse that fails has said so itself.
         let _ = tokio::task::spawn_blocking(move || money.settle(cost)).await;
     }
 
     /// Waits for room for a process; none if the message is not to be sent any more.
-    pub(crate) async fn reserve(&self, session: &Pooled) -> Result<Option<Reservation>, SessionError> {
+    pub(crate) async fn reserve(
+        &self,
+        session: &Pooled,
+        id: &MessageId,
+    ) -> Result<Option<Reservation>, SessionError> {
         let waiting = &self.core.counters.waiting_for_process;
         let mut lack = Lack::new(self, Shortage::Process);
         let reservation = loop {
             let freed = self.core.freed.notified();
-            if self.is_given_up() {
-                break Ok(None);
+            match self.is_given_up(id) {
+                Ok(false) => {}
+                Ok(true) => break Ok(None),
+                Err(cancelled) => break Err(cancelled),
             }
             let reserved = tokio::select! {
                 reserved = session.reserve() => reserved,
-                _ = self.until(|state| (state.stopping > 0).then_some(())) => break Ok(None),
+                () = self.given_up(id) => continue,
             };
             match reserved {
                 Ok(reservation) => break Ok(Some(reservation)),
@@ -116,7 +120,7 @@ impl Lease {
             tokio::select! {
                 // Nothing is lost if it is missed: that only takes longer.
                 _ = tokio::time::timeout(LOOK_AGAIN, freed) => {}
-                _ = self.until(|state| (state.stopping > 0).then_some(())) => {}
+                () = self.given_up(id) => {}
             }
         };
         if lack.is_told {
@@ -125,10 +129,32 @@ impl Lease {
         reservation
     }
 
-    /// Whether nothing more is given to the CLI for now.
-    fn is_given_up(&self) -> bool {
-        self.core.is_shutting_down() || self.lock().stopping > 0
+    /// Whether nothing more is given to the CLI for now; an error if somebody took this message back.
+    fn is_given_up(&self, id: &MessageId) -> Result<bool, SessionError> {
+        let state = self.lock();
+        if state.book.ledger.is_unwanted(id) {
+            return Err(SessionError::Cancelled);
+        }
+        Ok(self.core.is_shutting_down() || state.stopping > 0)
     }
+
+    /// Waits until there is a reason not to give this message to the CLI. A log that fails is one.
+    async fn given_up(&self, id: &MessageId) {
+        let has_reason = |state: &mut State| state.stopping > 0 || state.book.ledger.is_unwanted(id);
+        let _ = self.until(|state| has_reason(state).then_some(())).await;
+    }
+}
+
+/// What a message has cost; none where its turn ran and the CLI does not say.
+fn cost(finished: &Finished) -> Option<f64> {
+    let Some(turn) = &finished.turn else {
+        // Written, and nothing was heard of it since.
+        return (finished.state != MessageState::Indeterminate).then_some(0.0);
+    };
+    let cost = turn.cost_usd?;
+    let is_cut_off = matches!(turn.state, TurnState::Interrupted | TurnState::Degraded | TurnState::Lost);
+    // The CLI says zero where it was interrupted, whatever was spent.
+    (cost > 0.0 || !is_cut_off).then(|| cost / turn.messages.len().max(1) as f64)
 }
 
 /// Something that a message lacks, shown to viewers while it does.

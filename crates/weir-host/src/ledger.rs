@@ -29,6 +29,9 @@ pub(crate) struct Record {
     /// Somebody is giving it to the CLI or taking it back, so nobody else may.
     #[serde(skip)]
     pub(crate) claimed: bool,
+    /// Somebody took it back while it waits for a process or for money.
+    #[serde(skip)]
+    pub(crate) is_unwanted: bool,
     /// It was given to a session whose answer has not come.
     #[serde(skip)]
     pub(crate) in_flight: bool,
@@ -103,6 +106,7 @@ impl Ledger {
             held: false,
             handed: false,
             claimed: false,
+            is_unwanted: false,
             in_flight: false,
             failure: None,
             error: None,
@@ -239,6 +243,22 @@ impl Ledger {
                 record.message.message_id.clone()
             })
             .collect()
+    }
+
+    /// Asks whoever is about to give a message to the CLI to leave it. Says whether it is not too late.
+    pub(crate) fn reject(&mut self, id: &MessageId) -> bool {
+        match self.get_mut(id) {
+            Some(record) if record.waits() && record.claimed && !record.in_flight => {
+                record.is_unwanted = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether somebody took a message back while it waits for a process or for money.
+    pub(crate) fn is_unwanted(&self, id: &MessageId) -> bool {
+        self.get(id).is_some_and(|record| record.is_unwanted)
     }
 
     pub(crate) fn unclaim(&mut self, id: &MessageId) {

@@ -11,7 +11,8 @@ pub trait Purse: Send + Sync + fmt::Debug {
     /// Sets money aside for a turn.
     fn reserve(&self, account: &str) -> Payment;
 
-    /// The turn for which money was set aside has ended, or was never begun. The cost is none where it is not known.
+    /// The turn for which money was set aside has ended with this cost; zero if it never began. None where it ran and the
+    /// CLI did not say what it cost, as for a turn that was interrupted.
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>);
 }
 
@@ -26,7 +27,7 @@ pub enum Payment {
     Refused(String),
 }
 
-/// Money that is set aside for one turn. If it is dropped, the turn has cost nothing that is known.
+/// Money that is set aside for one turn. If it is dropped, the turn was never begun.
 #[derive(Debug)]
 pub(crate) struct SetAside {
     purse: Option<Arc<dyn Purse>>,
@@ -50,7 +51,7 @@ impl SetAside {
 impl Drop for SetAside {
     fn drop(&mut self) {
         if let Some(purse) = self.purse.take() {
-            purse.settle(&self.account, self.ticket, None);
+            purse.settle(&self.account, self.ticket, Some(0.0));
         }
     }
 }

@@ -96,7 +96,7 @@ impl Lease {
         self.check_budget()?;
         let Some(money) = self.set_money_aside(&record.message).await? else { return Ok(false) };
         let session = self.session();
-        let Some(reservation) = self.reserve(&session).await? else { return Ok(false) };
+        let Some(reservation) = self.reserve(&session, id).await? else { return Ok(false) };
         {
             let mut state = self.lock();
             if state.stopping > 0 || state.failed.is_some() {

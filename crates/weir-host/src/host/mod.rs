@@ -91,6 +91,11 @@ impl Host {
         numbers
     }
 
+    /// How many sessions wait for a process. Cheap, unlike all the numbers together.
+    pub fn waiting_for_process(&self) -> u64 {
+        self.core.counters.waiting_for_process.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
     /// Whether it is being shut down.
     pub fn is_shutting_down(&self) -> bool {
         self.core.is_shutting_down()

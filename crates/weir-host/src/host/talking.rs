@@ -205,6 +205,17 @@ impl Host {
                 room.refresh();
                 return recorded.map(drop);
             }
+            if room.lock().book.ledger.reject(&message) {
+                room.changed();
+                let is_decided = room.until(|state| {
+                    let record = state.book.ledger.get(&message)?;
+                    (record.state.is_final() || record.in_flight).then_some(record.state)
+                });
+                if is_decided.await? == MessageState::Cancelled {
+                    return Ok(());
+                }
+            }
+            let session = room.lock().session.clone().or(session);
             let session = session.ok_or(HostError::NotCancellable { state: "being sent" })?;
             session.session().cancel(&message).await?;
             Ok(())

@@ -195,6 +195,52 @@ async fn money_is_asked_for_when_a_message_is_handed_over() {
 }
 
 #[tokio::test]
+async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
+    let place = Place::new();
+    let purse = Arc::new(OneAtATime { most: 9, ..OneAtATime::default() });
+    let host = place.host().await;
+    assert!(host.set_purse(purse.clone()));
+    let ann = Actor::new("Ann").paying("ann");
+    let id = place.session(&host).await;
+    let slow = script(&json!([{"text": "one two three", "wdelay": 60}]));
+    let sent = soon(host.send(&id, NewMessage::text(slow.clone()), &ann)).await.unwrap();
+    status(&host, &id, SessionStatus::Running).await;
+    assert!(soon(host.interrupt(&id, &me())).await.unwrap());
+    soon(host.finished(&id, &sent.message_id)).await.unwrap();
+    soon(host.send(&id, NewMessage::text(slow), &ann)).await.unwrap();
+    status(&host, &id, SessionStatus::Running).await;
+    soon(host.stop(&id, &me())).await.unwrap();
+    assert_eq!(purse.state.lock().unwrap().1, [None, None]);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_message_that_waits_can_be_taken_back() {
+    let place = Place::new();
+    let host = crowded(&place, 1, 0, None).await;
+    let (first, second) = (place.session(&host).await, place.session(&host).await);
+    send(&host, &first, asks(&place, "a")).await;
+    status(&host, &first, SessionStatus::Waiting).await;
+    // For a process.
+    let sent = send(&host, &second, says("never")).await;
+    waiting_for(&host, &second, |waiting| waiting.process).await;
+    soon(host.cancel_message(&second, &sent.message_id, &me())).await.unwrap();
+    assert_eq!(soon(host.finished(&second, &sent.message_id)).await.unwrap().state, MessageState::Cancelled);
+    // For money.
+    let purse = Arc::new(OneAtATime { most: 1, ..OneAtATime::default() });
+    purse.state.lock().unwrap().0 = true;
+    assert!(host.set_purse(purse));
+    let ann = Actor::new("Ann").paying("ann");
+    let sent = soon(host.send(&second, NewMessage::text(says("never")), &ann)).await.unwrap();
+    waiting_for(&host, &second, |waiting| waiting.budget).await;
+    soon(host.cancel_message(&second, &sent.message_id, &me())).await.unwrap();
+    assert_eq!(soon(host.finished(&second, &sent.message_id)).await.unwrap().state, MessageState::Cancelled);
+    let info = status(&host, &second, SessionStatus::Idle).await;
+    assert!(!info.waiting_for.process && !info.waiting_for.budget);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
 async fn a_stop_ends_the_wait_for_money() {
     let place = Place::new();
     let purse = Arc::new(OneAtATime { most: 2, ..OneAtATime::default() });

@@ -24,7 +24,9 @@ pub(crate) async fn healthz() -> Response {
     (status = 503, description = "It is about to end.", body = Health),
 ))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
-    let reasons = crowding(&app.host().metrics()).into_iter().collect();
+    // Anybody may ask, so what takes time is looked at only where there is something to tell.
+    let is_crowded = app.host().waiting_for_process() > 0;
+    let reasons = is_crowded.then(|| crowding(&app.host().metrics())).into_iter().collect();
     if app.phase() == Phase::Serving {
         answer::json(StatusCode::OK, &Health { status: "ok", reasons })
     } else {
@@ -32,15 +34,13 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
     }
 }
 
-/// Why sessions wait for a process, if some do.
-fn crowding(host: &HostMetrics) -> Option<String> {
+/// Why sessions wait for a process.
+fn crowding(host: &HostMetrics) -> String {
     let HostMetrics { waiting_for_process, awaiting_person, max_awaiting_person, most_processes, .. } = host;
-    (*waiting_for_process > 0).then(|| {
-        format!(
-            "{waiting_for_process} sessions wait for a process: {most_processes} may work at a time, and \
-             {awaiting_person} wait for an answer from a person (up to {max_awaiting_person} of those do not count)"
-        )
-    })
+    format!(
+        "{waiting_for_process} sessions wait for a process: {most_processes} may work at a time, and \
+         {awaiting_person} wait for an answer from a person (up to {max_awaiting_person} of those do not count)"
+    )
 }
 
 /// Numbers for Prometheus.

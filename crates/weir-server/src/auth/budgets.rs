@@ -4,6 +4,9 @@
 //! expensive turn of the token so far. While nothing is known about a token, one of its turns runs at a time. A token
 //! therefore exceeds its budget by at most one turn, or by as much as turns that run at the same time cost more than
 //! any turn before them.
+//!
+//! The CLI does not say what a turn cost that was interrupted or cut off. Such a turn is charged like the most expensive
+//! one so far: otherwise whoever interrupts every turn would never pay.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,6 +14,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use weir_host::{Payment, Purse};
 
 use super::tokens::Tokens;
+
+/// What a turn of unknown cost is charged while no cost of the token is known, as a part of its budget.
+const UNKNOWN_PART: f64 = 0.05;
 
 /// The budgets of all tokens of a server.
 #[derive(Debug)]
@@ -68,6 +74,13 @@ impl Budgets {
         Self { tokens, accounts: Mutex::default() }
     }
 
+    /// What a turn is charged whose cost nobody knows.
+    fn assumed_cost(&self, account: &str) -> f64 {
+        let limit = self.tokens.find(account).and_then(|token| token.max_cost_usd);
+        let largest = self.lock().by_token.get(account).and_then(|known| known.largest);
+        largest.or_else(|| limit.map(|limit| limit * UNKNOWN_PART)).unwrap_or(0.0)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Accounts> {
         // No statement under the lock can panic half way.
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
@@ -102,13 +115,16 @@ impl Purse for Budgets {
     }
 
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {
-        let cost = cost_usd.filter(|cost| cost.is_finite() && *cost > 0.0);
-        if let Some(cost) = cost {
+        let known_cost = cost_usd.filter(|cost| cost.is_finite());
+        let cost = known_cost.unwrap_or_else(|| self.assumed_cost(account));
+        if cost > 0.0 {
             // Before the money is free again: nobody may see it twice.
             let charged = self.tokens.charge(account, cost);
             let mut accounts = self.lock();
             let known = accounts.by_token.entry(account.to_owned()).or_default();
-            known.largest = Some(known.largest.map_or(cost, |largest| largest.max(cost)));
+            if known_cost.is_some() {
+                known.largest = Some(known.largest.map_or(cost, |largest| largest.max(cost)));
+            }
             if let Err(error) = charged {
                 tracing::error!(%error, token = account, cost, "a cost is counted in memory only");
                 known.unwritten += cost;
@@ -180,10 +196,28 @@ mod tests {
     fn what_never_ran_costs_nothing_and_makes_room() {
         let (_folder, budgets, id) = budgets(1.0);
         let first = reserved(budgets.reserve(&id));
-        budgets.settle(&id, first, None);
-        let again = reserved(budgets.reserve(&id));
-        budgets.settle(&id, again, Some(f64::NAN));
-        assert_eq!(budgets.tokens.find(&id).unwrap().spent_usd, 0.0);
+        budgets.settle(&id, first, Some(0.0));
+        reserved(budgets.reserve(&id));
+        assert!(budgets.tokens.find(&id).unwrap().spent_usd.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn who_interrupts_every_turn_pays_all_the_same() {
+        let again = budgets(1.0);
+        let (_folder, budgets, id) = budgets(1.0);
+        let mut turns = 0;
+        while let Payment::Reserved(ticket) = budgets.reserve(&id) {
+            budgets.settle(&id, ticket, None);
+            turns += 1;
+            assert!(turns < 30, "for ever");
+        }
+        let (_folder, budgets, id) = again;
+        let ticket = reserved(budgets.reserve(&id));
+        budgets.settle(&id, ticket, Some(0.4));
+        let ticket = reserved(budgets.reserve(&id));
+        budgets.settle(&id, ticket, None);
+        let spent = budgets.tokens.find(&id).unwrap().spent_usd;
+        assert!((spent - 0.8).abs() < 1e-9, "{spent}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! nobody but themselves. Connections that are at work are never closed for others: behind a proxy they all come from
 //! one address, and what they do is limited by token.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,7 +99,10 @@ impl Roster {
     }
 
     fn evict_any(&self, state: &mut State) -> bool {
-        let largest = state.idle.iter().max_by_key(|(_, idle)| idle.len()).map(|(network, _)| *network);
+        // Among those with as many, the one that has been idle longest.
+        let oldest = |idle: &BTreeMap<u64, u64>| Reverse(idle.first_key_value().map(|(since, _)| *since));
+        let largest = state.idle.iter().max_by_key(|(_, idle)| (idle.len(), oldest(idle)));
+        let largest = largest.map(|(network, _)| *network);
         largest.is_some_and(|network| self.evict(state, network))
     }
 
