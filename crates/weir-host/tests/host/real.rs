@@ -48,7 +48,9 @@ async fn a_real_cli_that_waits_for_a_person_stops_nobody() {
     let new = || NewSession::new(place.directory().to_string_lossy());
     let file = |name: &str| place.directory().join(name);
     let asks = |name: &str| {
-        script(&json!([{"tool": "Write", "input": {"file_path": file(name), "content": "x"}}, {"text": "went on"}]))
+        script(
+            &json!([{"tool": "Write", "input": {"file_path": file(name), "content": "x"}}, {"text": "went on"}]),
+        )
     };
     let mut waiting = Vec::new();
     for name in ["a", "b"] {
@@ -77,7 +79,8 @@ async fn a_real_cli_that_waits_for_a_person_stops_nobody() {
     let sent = send(&host, &id, asks("c")).await;
     assert_eq!(soon(host.finished(&id, &sent.message_id)).await.unwrap().text, "went on");
     let log = host.log(&id, 0).await.unwrap();
-    let told = log.events.iter().any(|event| event.payload.to_string().contains("No one answered within 1 s"));
+    let told =
+        log.events.iter().any(|event| event.payload.to_string().contains("No one answered within 1 s"));
     assert!(told && !file("c").exists());
     soon(host.shut_down(Duration::ZERO)).await;
 }
