@@ -5,6 +5,8 @@
 #   scripts/check-api.sh              some minutes
 #   scripts/check-api.sh --quick      less of everything
 #
+# WEIR names a program to check instead of building one.
+#
 # The tool is schemathesis, in a virtual environment in the cache: $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else
 # ~/.cache/weir. pip's own configuration decides where it comes from.
 set -euo pipefail
@@ -31,9 +33,11 @@ if [[ ! -x "$home/bin/schemathesis" ]]; then
     }
 fi
 
-# As the tests build it, so that nothing is built twice.
-cargo build --quiet --locked --workspace --all-features --bins
-weir=$(realpath "${CARGO_TARGET_DIR:-target}/debug/weir")
+if [[ -z "${WEIR:-}" ]]; then
+    # As the tests build it, so that nothing is built twice.
+    cargo build --quiet --locked --workspace --all-features --bins
+fi
+weir=$(realpath "${WEIR:-${CARGO_TARGET_DIR:-target}/debug/weir}")
 work=$(mktemp -d)
 server=
 cleanup() {

@@ -18,6 +18,12 @@ use crate::folders;
 /// The file of the log in a data folder.
 pub(crate) const DATABASE: &str = "weir.db";
 
+/// Most sessions that keep their process while they wait for a person, unless something else is said.
+pub(crate) const MAX_AWAITING: usize = 16;
+
+/// How long a session may wait for a person while others wait for its process, unless something else is said.
+pub(crate) const CROWDED_WAIT: Duration = Duration::from_secs(10 * 60);
+
 /// What the engine works with. None of it can be said by a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Engine {
@@ -35,6 +41,8 @@ pub(crate) struct Engine {
     pub(crate) log_directory: Option<PathBuf>,
     pub(crate) probe_cache: Option<Arc<ProbeCache>>,
     pub(crate) most_processes: usize,
+    pub(crate) max_awaiting: usize,
+    pub(crate) crowded_wait: Duration,
     pub(crate) idle: Duration,
     pub(crate) ask_timeout: Option<Duration>,
     pub(crate) retention: Retention,
@@ -70,6 +78,8 @@ impl Engine {
         options.roots.clone_from(&self.roots);
         options.trust.clone_from(&self.trust);
         options.pool.most = self.most_processes;
+        options.pool.max_awaiting = self.max_awaiting;
+        options.crowded_wait = Some(self.crowded_wait);
         options.pool.idle = Some(self.idle);
         options.state_directory = Some(self.state());
         options.ask_timeout = self.ask_timeout;

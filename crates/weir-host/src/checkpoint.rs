@@ -119,6 +119,7 @@ mod tests {
                 message_id: message_id.clone(),
                 client_id: Some(format!("client-{number}")),
                 by: "test".to_owned(),
+                account: None,
                 mode: MessageMode::Queue,
                 goes_first: number % 5 == 4,
                 text: format!("question {number}"),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, OnceCell};
 use weir_process::Lock;
@@ -17,6 +17,7 @@ use crate::hub::Hub;
 use crate::load::Source;
 use crate::metrics::Counters;
 use crate::options::HostOptions;
+use crate::purse::Purse;
 use crate::room::Room;
 
 /// A session that is in memory, or is being brought there.
@@ -36,6 +37,8 @@ pub(crate) struct Core {
     is_shutting_down: AtomicBool,
     /// Nothing is read any more.
     is_closed: AtomicBool,
+    /// Who pays for messages whose sender has an account.
+    pub(crate) purse: OnceLock<Arc<dyn Purse>>,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -52,6 +55,7 @@ impl Core {
             freed: Notify::new(),
             is_shutting_down: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            purse: OnceLock::new(),
             lock: Mutex::new(lock),
         }
     }

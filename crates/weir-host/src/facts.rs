@@ -5,10 +5,10 @@ use weir_store::ConversationUpdate;
 use weir_transcript::{Turn, TurnState};
 use weir_wire::MessageId;
 
-use crate::info::{SessionInfo, SessionStatus};
+use crate::info::{SessionInfo, SessionStatus, WaitingFor};
 use crate::message::{Failure, FailureKind, Finished, MessageState};
 use crate::metrics::{Counters, count};
-use crate::room::State;
+use crate::room::{Shortage, State};
 
 /// What the session has cost, without what it inherited.
 pub(crate) fn cost(state: &State) -> Option<f64> {
@@ -33,7 +33,11 @@ pub(crate) fn info(state: &State) -> SessionInfo {
         model: stored.model.or_else(|| view.session.model.clone()),
         permission_mode: mode.or_else(|| state.kept.permission_mode.clone()),
         status,
-        waiting_for: book.waiting_for(),
+        waiting_for: WaitingFor {
+            process: state.waits_for == Some(Shortage::Process),
+            budget: state.waits_for == Some(Shortage::Budget),
+            ..book.waiting_for()
+        },
         has_process: book.has_process()
             || status == SessionStatus::Starting && book.ledger.is_any_in_flight(),
         queued: u32::try_from(book.ledger.queued().count()).unwrap_or(u32::MAX),

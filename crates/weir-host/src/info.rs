@@ -23,7 +23,7 @@ pub struct SessionInfo {
     pub permission_mode: Option<String>,
     /// What it is doing.
     pub status: SessionStatus,
-    /// What a person has to answer.
+    /// What it waits for: answers of a person, a process, money.
     pub waiting_for: WaitingFor,
     /// Whether a process runs, or is being started or ended.
     pub has_process: bool,
@@ -111,7 +111,7 @@ impl SessionStatus {
     }
 }
 
-/// How many answers of a person are waited for.
+/// What a session waits for, apart from its own agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WaitingFor {
@@ -119,6 +119,12 @@ pub struct WaitingFor {
     pub permissions: u32,
     /// Questions.
     pub questions: u32,
+    /// A free process: all that may run are in use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub process: bool,
+    /// Money: what the sender may still spend is set aside for turns that run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub budget: bool,
 }
 
 /// Where a session was forked off.
@@ -147,7 +153,11 @@ impl SessionInfo {
             model: row.model.clone().filter(|model| !model.is_empty()),
             permission_mode: kept.permission_mode.clone(),
             status: SessionStatus::parse(&row.status),
-            waiting_for: WaitingFor { permissions: kept.permissions, questions: kept.questions },
+            waiting_for: WaitingFor {
+                permissions: kept.permissions,
+                questions: kept.questions,
+                ..WaitingFor::default()
+            },
             has_process: false,
             queued: kept.queued,
             cost_usd: row.cost_usd,

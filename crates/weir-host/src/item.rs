@@ -169,6 +169,7 @@ mod tests {
             message_id: MessageId::from("m"),
             client_id: Some("c".into()),
             by: "alice".into(),
+            account: None,
             mode: MessageMode::Steer,
             goes_first: true,
             text: "hello".into(),

@@ -29,6 +29,9 @@ pub(crate) struct Record {
     /// Somebody is giving it to the CLI or taking it back, so nobody else may.
     #[serde(skip)]
     pub(crate) claimed: bool,
+    /// Somebody took it back while it waits for a process or for money.
+    #[serde(skip)]
+    pub(crate) is_unwanted: bool,
     /// It was given to a session whose answer has not come.
     #[serde(skip)]
     pub(crate) in_flight: bool,
@@ -72,6 +75,7 @@ impl Record {
             message_id: message.message_id.clone(),
             client_id: message.client_id.clone(),
             by: message.by.clone(),
+            account: message.account.clone(),
             mode: message.mode,
             goes_first: message.goes_first,
             text,
@@ -106,6 +110,7 @@ impl Ledger {
             held: false,
             handed: false,
             claimed: false,
+            is_unwanted: false,
             in_flight: false,
             interrupted: false,
             failure: None,
@@ -260,6 +265,22 @@ impl Ledger {
             .collect()
     }
 
+    /// Asks whoever is about to give a message to the CLI to leave it. Says whether it is not too late.
+    pub(crate) fn reject(&mut self, id: &MessageId) -> bool {
+        match self.get_mut(id) {
+            Some(record) if record.waits() && record.claimed && !record.in_flight => {
+                record.is_unwanted = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether somebody took a message back while it waits for a process or for money.
+    pub(crate) fn is_unwanted(&self, id: &MessageId) -> bool {
+        self.get(id).is_some_and(|record| record.is_unwanted)
+    }
+
     pub(crate) fn unclaim(&mut self, id: &MessageId) {
         if let Some(record) = self.get_mut(id) {
             record.claimed = false;
@@ -318,6 +339,7 @@ mod tests {
             message_id: MessageId::from(id),
             client_id: None,
             by: "me".into(),
+            account: None,
             mode,
             goes_first: false,
             text: id.into(),

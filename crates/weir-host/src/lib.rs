@@ -15,10 +15,12 @@
 //!
 //! This crate speaks no HTTP and draws nothing.
 
+mod admission;
 mod book;
 mod checkpoint;
 mod checkpoints;
 mod core;
+mod crowding;
 mod error;
 mod export;
 mod facts;
@@ -38,6 +40,7 @@ mod options;
 mod output;
 mod pages;
 mod past;
+mod purse;
 mod recorder;
 mod replay;
 mod retention;
@@ -64,6 +67,7 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
+pub use purse::{Payment, Purse};
 pub use retention::Retention;
 pub use settings::{Actor, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;

@@ -242,6 +242,9 @@ pub(crate) struct StoredMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) client_id: Option<String>,
     pub(crate) by: String,
+    /// Who pays for it, where somebody counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) account: Option<String>,
     #[serde(default)]
     pub(crate) mode: MessageMode,
     /// Whether it is sent before those that wait.

@@ -19,6 +19,12 @@ pub struct HostMetrics {
     pub spare_processes: u64,
     /// Sessions that wait for a process.
     pub waiting_for_process: u64,
+    /// Sessions that have a process and wait for a person.
+    pub awaiting_person: u64,
+    /// Most of them that do not count as processes.
+    pub max_awaiting_person: u64,
+    /// How often a session was denied what it asked, because it waited too long while others needed its process.
+    pub crowded_out: u64,
     /// Events that were put into logs.
     pub events: u64,
     /// Their bytes.
@@ -112,6 +118,7 @@ pub(crate) struct Counters {
     pub(crate) turns_failed: AtomicU64,
     pub(crate) lagged: AtomicU64,
     pub(crate) waiting_for_process: AtomicU64,
+    pub(crate) crowded_out: AtomicU64,
     pub(crate) turns: Timer,
     pub(crate) first_texts: Timer,
     pub(crate) appends: Timer,
@@ -128,6 +135,7 @@ impl Counters {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         HostMetrics {
             waiting_for_process: get(&self.waiting_for_process),
+            crowded_out: get(&self.crowded_out),
             events: get(&self.events),
             event_bytes: get(&self.event_bytes),
             previews: get(&self.previews),

@@ -35,8 +35,13 @@ pub struct HostOptions {
     /// A folder for locks and for the list of live processes. With one, processes that an earlier host left are ended
     /// when this one opens, and a second host on the same folder is refused.
     pub state_directory: Option<PathBuf>,
-    /// How long a person may take to answer; after that it is denied. None waits for ever.
+    /// How long a person may take to answer; after that it is denied. None waits for ever. A session may have a
+    /// shorter time of its own, see [`crate::NewSession::ask_timeout_s`].
     pub ask_timeout: Option<Duration>,
+    /// If more sessions wait for a person than `pool.max_awaiting` and others wait for a process: how long the one that
+    /// has waited longest may keep its process. After that what it asked is denied and its turn ends. With none it
+    /// keeps the process for ever, and the others wait for ever.
+    pub crowded_wait: Option<Duration>,
     /// Most messages of a session that wait.
     pub most_queued: usize,
     /// Longest message with its pictures, in bytes.
@@ -72,6 +77,7 @@ impl HostOptions {
             home: std::env::home_dir().and_then(|home| home.canonicalize().ok()),
             state_directory: None,
             ask_timeout: None,
+            crowded_wait: Some(Duration::from_secs(10 * 60)),
             most_queued: 100,
             most_message_bytes: 32 << 20,
             most_waiting: 64,

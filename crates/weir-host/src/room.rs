@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use weir_session::Pooled;
 use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, now};
 use weir_transcript::Oddities;
@@ -18,7 +19,7 @@ use crate::error::HostError;
 use crate::facts;
 use crate::frame::Frame;
 use crate::heard::{Heard, Watched};
-use crate::info::SessionInfo;
+use crate::info::{SessionInfo, SessionStatus};
 use crate::ledger::Record;
 use crate::load::{self, Loaded};
 use crate::metrics::count;
@@ -57,6 +58,10 @@ pub(crate) struct State {
     pub(crate) is_working: bool,
     /// How many are stopping it.
     pub(crate) stopping: usize,
+    /// What the next message lacks before it can be given to the CLI.
+    pub(crate) waits_for: Option<Shortage>,
+    /// Since when it has been waiting for a person.
+    pub(crate) waiting_since: Option<Instant>,
     /// The newest event when a checkpoint was last asked for.
     checkpoint: u64,
     viewers: Vec<Viewer>,
@@ -64,6 +69,15 @@ pub(crate) struct State {
     told_messages: u64,
     /// Why the log cannot be used any more.
     pub(crate) failed: Option<HostError>,
+}
+
+/// What a message lacks before it can be given to the CLI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shortage {
+    /// All processes are in use.
+    Process,
+    /// The rest of what its sender may spend is set aside for turns that run.
+    Budget,
 }
 
 #[derive(Debug)]
@@ -108,6 +122,8 @@ impl Room {
             is_stale: false,
             is_working: false,
             stopping: 0,
+            waits_for: None,
+            waiting_since: None,
             checkpoint,
             viewers: Vec::new(),
             failed: None,
@@ -343,6 +359,14 @@ impl Room {
     /// Tells the store, the viewers and those who watch all sessions what is new about this one.
     fn tell_facts(&self, state: &mut State) {
         let info = facts::info(state);
+        let waits = info.status == SessionStatus::Waiting;
+        if waits && state.waiting_since.is_none() {
+            state.waiting_since = Some(Instant::now());
+            // It gives its place in the pool back.
+            self.core.freed.notify_waiters();
+        } else if !waits {
+            state.waiting_since = None;
+        }
         if let Some(update) = facts::update(state, &info) {
             // A write that was sent is done without anybody waiting for it. If it fails, so does the next event.
             drop(self.core.options.store.update(self.id.clone(), update));
@@ -384,7 +408,7 @@ impl Room {
     }
 
     /// Writes facts of the session into the store together with something that happened.
-    pub(crate) fn status_update(status: crate::info::SessionStatus) -> ConversationUpdate {
+    pub(crate) fn status_update(status: SessionStatus) -> ConversationUpdate {
         ConversationUpdate { at: Some(now()), status: Some(status.as_str().to_owned()), ..Default::default() }
     }
 }

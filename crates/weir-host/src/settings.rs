@@ -12,12 +12,22 @@ use crate::error::HostError;
 pub struct Actor {
     /// The name, which others get to see.
     pub name: String,
+    /// Who pays for what they send, as the host's purse knows it; none where nobody counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
 }
 
 impl Actor {
     /// Somebody of this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into() }
+        Self { name: name.into(), account: None }
+    }
+
+    /// The same, with an account that pays for what they send.
+    #[must_use]
+    pub fn paying(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
     }
 }
 
@@ -48,6 +58,9 @@ pub struct NewSession {
     pub max_cost_usd: Option<f64>,
     /// Most rounds with the model in a turn.
     pub max_turns: Option<u32>,
+    /// How many seconds a person may take to answer a permission request or a question before it is denied; none for
+    /// the host's own limit. For callers with no person at hand: what no one can answer ends after a bounded time.
+    pub ask_timeout_s: Option<u32>,
     /// Where it comes from: `page`, `api`, `loop`, `bridge`, `openai`.
     #[serde(skip_deserializing)]
     pub origin: String,
@@ -76,6 +89,9 @@ impl NewSession {
         }
         if self.max_turns == Some(0) {
             return Err(HostError::Invalid("max_turns must be above zero".to_owned()));
+        }
+        if self.ask_timeout_s == Some(0) {
+            return Err(HostError::Invalid("ask_timeout_s must be above zero".to_owned()));
         }
         Ok(())
     }
@@ -140,6 +156,9 @@ pub struct KeptSettings {
     /// Most rounds with the model in a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// How many seconds a person may take to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask_timeout_s: Option<u32>,
     /// Where it comes from.
     pub origin: String,
     /// Who created it.

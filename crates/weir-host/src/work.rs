@@ -6,26 +6,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_session::{
-    Conversation, FolderTrust, LeaveOpen, PoolError, Pooled, Reservation, SendMode, SessionError,
-    SessionOptions,
-};
+use weir_session::{Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions};
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
 use weir_wire::{MessageId, SessionId};
 
+use crate::admission::Refusal;
 use crate::core::Lease;
 use crate::error::HostError;
 use crate::facts;
 use crate::item::{Item, Note};
 use crate::ledger::Record;
 use crate::message::{Failure, FailureKind, MessageMode};
+use crate::purse::SetAside;
 use crate::recorder::Scribe;
 use crate::room::{Room, State};
 use crate::settings::SessionSettings;
 
-/// How often to look for a free process when nobody says that there is one.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long what a process wrote last may take to be shown after its answer has come.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -90,15 +87,16 @@ impl Lease {
             Ok(true) => {}
             // Somebody stops the session, or the host is being shut down.
             Ok(false) => self.lock().book.ledger.unclaim(&id),
-            Err(error) => self.refuse(&id, &error).await,
+            Err(refusal) => self.refuse(&id, &refusal).await,
         }
     }
 
-    async fn try_hand_over(&self, record: &Record) -> Result<bool, SessionError> {
+    async fn try_hand_over(&self, record: &Record) -> Result<bool, Refusal> {
         let id = &record.message.message_id;
         self.check_budget()?;
+        let Some(money) = self.set_money_aside(&record.message).await? else { return Ok(false) };
         let session = self.session();
-        let Some(reservation) = self.reserve(id, &session).await? else { return Ok(false) };
+        let Some(reservation) = self.reserve(&session, id).await? else { return Ok(false) };
         {
             let mut state = self.lock();
             if state.stopping > 0 || state.failed.is_some() {
@@ -126,7 +124,7 @@ impl Lease {
             Ok(sent) => sent,
             Err(error) => {
                 self.lock().book.ledger.set_in_flight(id, false);
-                return Err(error);
+                return Err(error.into());
             }
         };
         if self.lock().book.ledger.is_interrupted(id) {
@@ -137,7 +135,7 @@ impl Lease {
         let room = self.another();
         tokio::spawn(async move {
             let answer = sent.answer().await;
-            room.answered(&sent.id, answer.err()).await;
+            room.answered(&sent.id, answer.err(), money).await;
         });
         Ok(true)
     }
@@ -150,46 +148,6 @@ impl Lease {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Waits for room for a process; none if the message is not to be sent any more.
-    async fn reserve(&self, id: &MessageId, session: &Pooled) -> Result<Option<Reservation>, SessionError> {
-        let waiting = &self.core.counters.waiting_for_process;
-        let mut is_counted = false;
-        let reservation = loop {
-            let freed = self.core.freed.notified();
-            if self.core.is_shutting_down() || self.lock().stopping > 0 {
-                break Ok(None);
-            }
-            let reserved = tokio::select! {
-                reserved = session.reserve() => reserved,
-                _ = self.until(|state| (state.stopping > 0).then_some(())) => break Ok(None),
-                _ = self.until(|state| state.book.ledger.is_interrupted(id).then_some(())) => {
-                    break Err(SessionError::Interrupted);
-                }
-            };
-            match reserved {
-                Ok(reservation) => break Ok(Some(reservation)),
-                Err(PoolError::Full { .. }) => {}
-                Err(PoolError::Session(error)) => break Err(error),
-                Err(_) => break Ok(None),
-            }
-            if !is_counted {
-                is_counted = true;
-                crate::metrics::count(waiting, 1);
-            }
-            // Nothing is lost if it is missed: that only takes longer.
-            tokio::select! {
-                _ = tokio::time::timeout(LOOK_AGAIN, freed) => {}
-                _ = self.until(|state| state.book.ledger.is_interrupted(id).then_some(())) => {
-                    break Err(SessionError::Interrupted);
-                }
-            }
-        };
-        if is_counted {
-            waiting.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
-        }
-        reservation
     }
 
     /// The session that talks to the CLI, made if there is none.
@@ -232,7 +190,8 @@ impl Lease {
         };
         options.history = Some(Box::new(state.book.history().clone()));
         options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());
-        options.limits.answer = options.limits.answer.or(host.ask_timeout);
+        let own = kept.ask_timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
+        options.limits.answer = [options.limits.answer, host.ask_timeout, own].into_iter().flatten().min();
         let scribe = Scribe::new(Arc::clone(&self.recorder));
         options.observer = Some(match options.observer.take() {
             Some(observer) => Box::new((scribe, Beside(observer))),
@@ -245,7 +204,7 @@ impl Lease {
     }
 
     /// The answer to a message has come, or will not.
-    async fn answered(&self, id: &MessageId, error: Option<SessionError>) {
+    async fn answered(&self, id: &MessageId, error: Option<SessionError>, money: Option<SetAside>) {
         // What the process wrote is shown a moment later than the answer comes.
         let is_final = self.until(|state| {
             let record = state.book.ledger.get(id);
@@ -264,6 +223,9 @@ impl Lease {
             let lost = HostEvent::MessageFailed { message: id.clone(), error: why };
             let _ = self.recorder.recorded(vec![Item::Host(lost)], ConversationUpdate::default()).await;
         }
+        if let Some(money) = money {
+            self.settle(id, money).await;
+        }
         self.lock().book.ledger.set_in_flight(id, false);
         self.core.freed.notify_waiters();
         self.refresh();
@@ -271,14 +233,15 @@ impl Lease {
     }
 
     /// A message cannot be given to the CLI.
-    pub(crate) async fn refuse(&self, id: &MessageId, error: &SessionError) {
-        let event = match error {
-            SessionError::Cancelled | SessionError::Stopped | SessionError::Interrupted => {
+    pub(crate) async fn refuse(&self, id: &MessageId, refusal: &Refusal) {
+        let failure = refusal.failure();
+        let event = match failure.kind {
+            FailureKind::Cancelled | FailureKind::Stopped | FailureKind::Interrupted => {
                 HostEvent::MessageCancelled { message: id.clone() }
             }
-            _ => HostEvent::MessageFailed { message: id.clone(), error: error.to_string() },
+            _ => HostEvent::MessageFailed { message: id.clone(), error: failure.message.clone() },
         };
-        self.failed(id, &facts::failure_by(error)).await;
+        self.failed(id, &failure).await;
         // If the log does not take it, the session has failed and everybody is told so.
         let _ = self.recorder.recorded(vec![Item::Host(event)], ConversationUpdate::default()).await;
         self.lock().book.ledger.unclaim(id);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::exit::StopOptions;
-use crate::log::create_directory;
+use crate::log::{create_directory, write_private};
 use crate::mark::{LimitMark, Mark};
 use crate::tree::{ProcessId, Tree};
 
@@ -83,7 +83,7 @@ impl Record {
     /// Never leaves half a file.
     fn write(&self) -> io::Result<()> {
         let temporary = self.path.with_extension("new");
-        std::fs::write(&temporary, serde_json::to_vec(&*self.entry)?)?;
+        write_private(&temporary, &serde_json::to_vec(&*self.entry)?)?;
         std::fs::rename(&temporary, &self.path)
     }
 }

@@ -4,9 +4,10 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::problem::Problem;
+use crate::serve::BodyTooSlow;
 
 /// A body in JSON. Members that nobody knows are refused by the types themselves.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -50,13 +51,27 @@ async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Prob
         let status = rejection.status();
         if status == StatusCode::PAYLOAD_TOO_LARGE {
             Problem::new(status, "too_large", "the body is larger than the server takes")
+        } else if is_too_slow(&rejection) {
+            Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not arrive in time")
         } else {
             Problem::bad_request("body", "the body ended before it was complete")
         }
     })
 }
 
+fn is_too_slow(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.into_iter().any(<dyn std::error::Error>::is::<BodyTooSlow>)
+}
+
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A list would be taken for an object whose members come in the order of the type.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(match serde_json::from_slice::<IgnoredAny>(bytes) {
+            Ok(_) => Problem::unprocessable("json_shape", "the body must be a JSON object").with("path", "."),
+            Err(error) => Problem::bad_request("json_syntax", format!("the body is not JSON: {error}")),
+        });
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

@@ -21,6 +21,7 @@ mod problem;
 mod serve;
 mod settings;
 mod state;
+mod streams;
 mod telemetry;
 mod tools;
 
@@ -37,9 +38,9 @@ pub use page::is_built as page_is_built;
 pub use problem::Problem;
 pub use serve::{
     Certificate, Listening, LoadedCertificate, PublicUrl, ReadyFile, ServeError, ServeOptions, Server,
-    Stopping, TlsError, link, listening_is_remote, write_ready_file,
+    Stopping, TlsError, is_reserved as token_name_is_reserved, link, listening_is_remote, write_ready_file,
 };
-pub use settings::{RequestLimits, SLASH_COMMANDS, ServerSettings, base_path};
+pub use settings::{ConnectionLimits, RequestLimits, SLASH_COMMANDS, ServerSettings, base_path};
 pub use state::{App, Parts, Phase};
 pub use telemetry::{LogFormat, Telemetry, TelemetryError, start_telemetry};
 pub use tools::ToolPolicy;

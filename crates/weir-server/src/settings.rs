@@ -28,14 +28,65 @@ pub struct ServerSettings {
     pub openai_ignores: Vec<String>,
     /// Which tools drivers may allow in advance.
     pub tools: ToolPolicy,
+    /// How long a permission request or a question may wait in a session that a program began through the
+    /// OpenAI-compatible front: the program cannot answer, only a person who watches can.
+    pub unattended_ask_timeout: Duration,
     /// Whether this is the demonstration on the simulated CLI.
     pub demo: bool,
     /// Whether the CLI runs in a sandbox.
     pub sandbox: bool,
     /// How much, how long, how often.
     pub limits: RequestLimits,
+    /// How many connections, and how long nothing may happen on one.
+    pub connections: ConnectionLimits,
     /// Time between heartbeats of a stream.
     pub heartbeat: Duration,
+}
+
+/// How many connections there may be, and how long nothing may happen on one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Most connections at a time. When there are more, one on which nothing is under way is closed.
+    pub most: usize,
+    /// Most connections of one peer on which nothing is under way: an address of IPv4, or a /64 of IPv6.
+    pub max_idle_per_peer: usize,
+    /// How long the TLS handshake may take, and after it the head of the first request.
+    pub first_request: Duration,
+    /// How long a connection may wait for another request.
+    pub next_request: Duration,
+    /// How long the next piece of a request's body may take.
+    pub body_pause: Duration,
+    /// How long the whole body of a request may take.
+    pub body: Duration,
+    /// How long a client may leave an answer unread.
+    pub unread: Duration,
+}
+
+impl ConnectionLimits {
+    /// The same, with no more connections than this process may have files open: the rest is for the log and the CLI.
+    #[must_use]
+    pub(crate) fn affordable(self) -> Self {
+        #[cfg(unix)]
+        if let Some(files) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
+            let most = usize::try_from(files / 4 * 3).unwrap_or(usize::MAX);
+            return Self { most: self.most.min(most).max(1), ..self };
+        }
+        self
+    }
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            most: 4096,
+            max_idle_per_peer: 512,
+            first_request: Duration::from_secs(10),
+            next_request: Duration::from_secs(75),
+            body_pause: Duration::from_secs(20),
+            body: Duration::from_secs(300),
+            unread: Duration::from_secs(60),
+        }
+    }
 }
 
 /// How much, how long, how often.
@@ -55,6 +106,10 @@ pub struct RequestLimits {
     pub attempts: Rate,
     /// Streams that may be open at a time.
     pub streams: usize,
+    /// Streams of one token, and of all share links together that were made with it.
+    pub streams_per_token: usize,
+    /// Streams of one share link.
+    pub streams_per_share: usize,
 }
 
 impl Default for RequestLimits {
@@ -67,6 +122,8 @@ impl Default for RequestLimits {
             per_token: Rate { per_minute: 6000, burst: 1000 },
             attempts: Rate { per_minute: 10, burst: 10 },
             streams: 2000,
+            streams_per_token: 256,
+            streams_per_share: 16,
         }
     }
 }
@@ -91,9 +148,11 @@ impl Default for ServerSettings {
             slash_commands: SLASH_COMMANDS.map(str::to_owned).into(),
             openai_ignores: Vec::new(),
             tools: ToolPolicy::default(),
+            unattended_ask_timeout: Duration::from_secs(2 * 60),
             demo: false,
             sandbox: false,
             limits: RequestLimits::default(),
+            connections: ConnectionLimits::default(),
             heartbeat: Duration::from_secs(15),
         }
     }

@@ -1,17 +1,17 @@
 //! What all handlers share.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use weir_host::Host;
 
 use crate::audit::Audit;
-use crate::auth::{Buckets, Tokens};
+use crate::auth::{Buckets, Budgets, Tokens};
 use crate::guard::Places;
 use crate::metrics::Metrics;
 use crate::openai::Histories;
 use crate::settings::ServerSettings;
+use crate::streams::Streams;
 
 /// What a server is made of.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ struct Inner {
     rates: Mutex<Buckets>,
     attempts: Mutex<Buckets>,
     phase: watch::Sender<Phase>,
-    streams: AtomicUsize,
+    streams: Streams,
     histories: Mutex<Histories>,
 }
 
@@ -64,6 +64,8 @@ impl App {
     /// The state of a new server.
     pub fn new(mut parts: Parts) -> Self {
         let histories = std::mem::take(&mut parts.histories);
+        // What is spent over HTTP is counted here and nowhere else, so a host that has a purse already keeps it.
+        parts.host.set_purse(Arc::new(Budgets::new(parts.tokens.clone())));
         Self {
             inner: Arc::new(Inner {
                 parts,
@@ -71,7 +73,7 @@ impl App {
                 rates: Mutex::default(),
                 attempts: Mutex::default(),
                 phase: watch::Sender::new(Phase::Serving),
-                streams: AtomicUsize::new(0),
+                streams: Streams::default(),
                 histories: Mutex::new(histories),
             }),
         }
@@ -147,28 +149,8 @@ impl App {
         !path.starts_with("/v1/") && path != "/metrics"
     }
 
-    /// How many streams are open.
-    pub(crate) fn open_streams(&self) -> usize {
-        self.inner.streams.load(Ordering::Relaxed)
-    }
-
-    /// Room for one more stream, while it is held.
-    pub(crate) fn stream_slot(&self) -> Option<StreamSlot> {
-        let most = self.settings().limits.streams;
-        let one_more = |open| (open < most).then_some(open + 1);
-        self.inner.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        Some(StreamSlot { app: self.clone() })
-    }
-}
-
-/// Room for a stream.
-#[derive(Debug)]
-pub(crate) struct StreamSlot {
-    app: App,
-}
-
-impl Drop for StreamSlot {
-    fn drop(&mut self) {
-        self.app.inner.streams.fetch_sub(1, Ordering::Relaxed);
+    /// The streams that are open.
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.inner.streams
     }
 }

@@ -10,6 +10,8 @@ use weir_wire::SessionId;
 pub(crate) struct Glance {
     has_process: AtomicBool,
     is_busy: AtomicBool,
+    /// A request of the CLI waits for a person.
+    awaits_person: AtomicBool,
     turns: AtomicU64,
     /// What it said is on no disk: it is gone with its process.
     is_unkept: AtomicBool,
@@ -26,8 +28,18 @@ impl Glance {
         self.has_process.store(has_process, Ordering::Release);
     }
 
+    /// Whether a request of the CLI waits for a person.
+    pub(crate) fn set_awaits_person(&self, awaits: bool) {
+        self.awaits_person.store(awaits, Ordering::Relaxed);
+    }
+
+    pub(crate) fn awaits_person(&self) -> bool {
+        self.awaits_person.load(Ordering::Relaxed)
+    }
+
     /// There is nothing to see any more.
     pub(crate) fn clear(&self) {
+        self.set_awaits_person(false);
         self.set(false, false, None);
     }
 

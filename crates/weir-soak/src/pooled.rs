@@ -26,7 +26,8 @@ pub(crate) async fn play(program: &Path, place: &Arc<Place>, seed: u64) -> Resul
     pool_options.most = 2 + usize::try_from(random.below(2)).unwrap_or_default();
     pool_options.most_turns = Some(1 + random.below(3));
     pool_options.spares = usize::from(random.chance(50));
-    let most = pool_options.most;
+    pool_options.max_awaiting = usize::from(random.chance(50));
+    let most = pool_options.most + pool_options.max_awaiting;
     let pool = Pool::new(pool_options);
     let (recipe, program) = (Arc::clone(place), program.to_owned());
     let make = move || recipe.options(&program, "2.1.325", None);

@@ -35,7 +35,8 @@ async fn demonstrate(opts: DemoOpts) -> anyhow::Result<Exit> {
     let host = place.engine()?.open().await?;
     let server = Server::start(host.clone(), options(&opts, &place)).await?;
     let (session, message) = begin(&host, &place).await?;
-    let link = server.first_link().map(|link| format!("{link}&session={session}"));
+    // Also where this is not a terminal: the token is gone with the folder, in a moment.
+    let link = server.first_link()?.map(|link| format!("{link}&session={session}"));
     tell(&format!("weir: the demonstration is at\n\n    {}\n", link.as_deref().unwrap_or(server.url())));
     if !weir_server::page_is_built() {
         tell("weir: this program was built without the page; `make web` and another build bring it");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use weir_process::{Environment, Secrets};
 
-use crate::engine::Engine;
+use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
 use crate::exit::tell;
 
 /// The project.
@@ -87,6 +87,8 @@ impl Place {
             log_directory: None,
             probe_cache: None,
             most_processes: 8,
+            max_awaiting: MAX_AWAITING,
+            crowded_wait: CROWDED_WAIT,
             idle: Duration::from_secs(600),
             ask_timeout: None,
             retention: weir_host::Retention::default(),

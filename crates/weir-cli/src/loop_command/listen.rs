@@ -18,7 +18,7 @@ use weir_server::{ServeOptions, Server, ServerSettings, listening_is_remote};
 use super::chat::{self, Chat};
 use super::process::Process;
 use crate::bridge::{AtWork, Prepared};
-use crate::engine::Engine;
+use crate::engine::{CROWDED_WAIT, Engine, MAX_AWAITING};
 use crate::exit::{UsageError, tell};
 use crate::folders;
 use crate::opts::LoopListenOpts;
@@ -77,6 +77,8 @@ pub(super) async fn watch(
         log_directory: None,
         probe_cache: process.probe_cache.clone(),
         most_processes: parallel + BESIDES,
+        max_awaiting: MAX_AWAITING,
+        crowded_wait: CROWDED_WAIT,
         idle: IDLE,
         ask_timeout: None,
         retention: weir_host::Retention::default(),
@@ -135,9 +137,9 @@ fn bridge(
 impl Watched {
     async fn serve(&mut self, options: ServeOptions) -> anyhow::Result<()> {
         let server = Server::start(self.host.clone(), options).await?;
-        std::fs::write(&self.address, server.url())
+        folders::write_private(&self.address, server.url())
             .with_context(|| format!("cannot write {}", self.address.display()))?;
-        serve::say_where(&server, false);
+        serve::say_where(&server, false)?;
         let (stop, stopped) = mpsc::channel(1);
         self.server = Some((stop, tokio::spawn(server.run(stopped))));
         Ok(())

@@ -61,9 +61,17 @@ pub(crate) struct ServeOpts {
     #[arg(long)]
     pub(crate) allow_bypass_permissions: bool,
 
-    /// Most processes of the CLI at a time
+    /// Most processes of the CLI that work at a time; those that wait for a person are not counted
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     pub(crate) max_processes: u16,
+
+    /// Most sessions that keep their process while they wait for a person, without counting as one that works
+    #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Limits")]
+    pub(crate) max_awaiting: u16,
+
+    /// How long a session may wait for a person while others wait for its process; then it is denied
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = values::time, help_heading = "Limits")]
+    pub(crate) crowded_wait: Duration,
 
     /// How long a process with nothing to do stays
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = values::time, help_heading = "Limits")]
@@ -81,9 +89,21 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "Limits")]
     pub(crate) keep_size: Option<u64>,
 
+    /// The same for sessions of OpenAI's clients, which cannot answer themselves
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = values::time, help_heading = "Limits")]
+    pub(crate) unattended_ask_timeout: Duration,
+
     /// Most requests of one token in a minute
     #[arg(long, value_name = "N", default_value_t = 6000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub(crate) requests_per_minute: u32,
+
+    /// Most streams of events that one token may have open; a share link may have 16
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
+    pub(crate) streams_per_token: u16,
+
+    /// Most connections at a time; where there are more, one on which nothing is asked is closed
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
+    pub(crate) max_connections: u16,
 
     /// Also carry messages of chats, as this configuration of `weir bridge` says; its workspaces become roots
     #[arg(long, value_name = "FILE")]

@@ -2,7 +2,7 @@
 
 mod settings;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -46,8 +46,9 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let listens_to_all = listening_is_remote(settings.serve.listen);
     let server = Server::start(host.clone(), settings.serve).await?;
     let address = data.join(ADDRESS_FILE);
-    std::fs::write(&address, server.url()).with_context(|| format!("cannot write {}", address.display()))?;
-    say_where(&server, listens_to_all);
+    folders::write_private(&address, server.url())
+        .with_context(|| format!("cannot write {}", address.display()))?;
+    say_where(&server, listens_to_all)?;
     // Its conversations are sessions of this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;
     server.run(signals).await;
@@ -109,7 +110,7 @@ pub(crate) fn stop_requests() -> mpsc::Receiver<()> {
     receiver
 }
 
-pub(crate) fn say_where(server: &Server, listens_to_all: bool) {
+pub(crate) fn say_where(server: &Server, listens_to_all: bool) -> anyhow::Result<()> {
     tell(&format!("weir: serving on {}", server.url()));
     if listens_to_all {
         tell("weir: other machines can connect; whoever has a token can run commands on this one");
@@ -123,8 +124,16 @@ pub(crate) fn say_where(server: &Server, listens_to_all: bool) {
     if !weir_server::page_is_built() {
         tell("weir: this program was built without the page; `make web` and another build bring it");
     }
-    match server.first_link() {
-        Some(link) => tell(&format!("weir: open this link; it is shown only once:\n\n    {link}\n")),
-        None => tell("weir: `weir token add NAME` makes a link to the page"),
+    if !server.is_first_start() {
+        tell("weir: `weir token add NAME` makes a link to the page");
+    } else if !std::io::stderr().is_terminal() {
+        // What is written here is kept by a log, and a link with a token in it is as good as a password.
+        tell(
+            "weir: no link is printed because this is not a terminal; `weir token add NAME` makes one (with the \
+             --data-dir of the server), and --ready-file writes a token for programs",
+        );
+    } else if let Some(link) = server.first_link()? {
+        tell(&format!("weir: open this link; it is shown only once:\n\n    {link}\n"));
     }
+    Ok(())
 }

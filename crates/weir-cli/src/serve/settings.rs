@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use weir_host::Retention;
-use weir_server::{Certificate, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry, ToolPolicy};
+use weir_server::{
+    Certificate, ConnectionLimits, Rate, RequestLimits, ServeOptions, ServerSettings, Telemetry, ToolPolicy,
+};
 
 use crate::bridge::Prepared;
 use crate::conversation::environment;
@@ -33,7 +35,12 @@ impl Settings {
         let mut settings = ServerSettings {
             base_path: base_path(&opts.listen),
             roots: roots.clone(),
-            limits: limits(opts.requests_per_minute),
+            limits: limits(opts.requests_per_minute, opts.streams_per_token),
+            connections: ConnectionLimits {
+                most: usize::from(opts.max_connections),
+                ..ConnectionLimits::default()
+            },
+            unattended_ask_timeout: opts.unattended_ask_timeout,
             openai_ignores: opts.openai_ignore,
             ..ServerSettings::default()
         };
@@ -75,6 +82,8 @@ impl Settings {
             log_directory: opts.log_dir,
             probe_cache: folders::probe_cache(),
             most_processes: usize::from(opts.max_processes),
+            max_awaiting: usize::from(opts.max_awaiting),
+            crowded_wait: opts.crowded_wait,
             idle: opts.idle,
             ask_timeout: opts.ask_timeout,
             retention: Retention { keep_for: opts.keep_for, keep_bytes: opts.keep_size },
@@ -102,11 +111,11 @@ pub(crate) fn telemetry(opts: &LogOpts) -> Telemetry {
     }
 }
 
-fn limits(requests_per_minute: u32) -> RequestLimits {
+fn limits(requests_per_minute: u32, streams_per_token: u16) -> RequestLimits {
     let limits = RequestLimits::default();
     let per_token =
         Rate { per_minute: requests_per_minute, burst: limits.per_token.burst.min(requests_per_minute) };
-    RequestLimits { per_token, ..limits }
+    RequestLimits { per_token, streams_per_token: usize::from(streams_per_token), ..limits }
 }
 
 /// Folders as they are when all links are followed, so that what lies below one is told apart from what seems to.

@@ -1,6 +1,6 @@
 //! `weir token`: who may use a server.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,6 +30,10 @@ fn add(opts: AddTokenOpts) -> anyhow::Result<Exit> {
     if opts.name.trim().is_empty() || opts.name.chars().any(char::is_control) {
         return Err(UsageError("the name must not be empty or hold control characters".to_owned()).into());
     }
+    if weir_server::token_name_is_reserved(&opts.name) {
+        let why = "this name belongs to the token of the ready file, which each start makes anew";
+        return Err(UsageError(why.to_owned()).into());
+    }
     if opts.role == Role::Admin && opts.session.is_some() {
         return Err(UsageError("an admin is for all sessions; leave out --session".to_owned()).into());
     }
@@ -39,6 +43,7 @@ fn add(opts: AddTokenOpts) -> anyhow::Result<Exit> {
         name: opts.name,
         role: opts.role,
         session: opts.session.clone(),
+        maker: None,
         expires_at: opts.expires.map(|time| now + milliseconds(time)),
         max_cost_usd: opts.max_cost,
         requests_per_minute: opts.requests_per_minute,
@@ -57,8 +62,13 @@ fn add(opts: AddTokenOpts) -> anyhow::Result<Exit> {
         "weir: this is the {} token {} of {}; it is not shown again",
         token.role, token.id, token.name
     ));
-    if let Some(link) = link {
-        tell(&format!("weir: as a link:\n\n    {link}\n"));
+    match link {
+        Some(link) if std::io::stderr().is_terminal() => {
+            tell(&format!("weir: as a link:\n\n    {link}\n"));
+        }
+        // What is written here may be kept by a log; the token itself is on the standard output alone.
+        Some(_) => tell("weir: `weir token add --json` gives it as a link, too"),
+        None => {}
     }
     Ok(Exit::Success)
 }

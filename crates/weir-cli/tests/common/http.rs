@@ -94,6 +94,13 @@ impl Client {
         Answer { status, headers, body }
     }
 
+    /// The status of what is under this path. The rest of the answer is not waited for.
+    pub(crate) fn get_head(&self, path: &str) -> u16 {
+        let authorization = format!("Bearer {}", self.token);
+        let headers = [("Host", self.address.as_str()), ("Authorization", authorization.as_str())];
+        read_head(&mut self.open("GET", path, &headers, b"")).0
+    }
+
     fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> BufReader<TcpStream> {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

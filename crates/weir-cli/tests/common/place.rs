@@ -52,6 +52,7 @@ impl Done {
 pub(crate) struct Place {
     folder: TempDir,
     environment: Vec<(OsString, OsString)>,
+    umask: Option<&'static str>,
 }
 
 impl Place {
@@ -71,7 +72,7 @@ impl Place {
             ("SIMULATED_CLAUDE_PACE".into(), "0".into()),
             ("TERM".into(), "xterm-256color".into()),
         ];
-        Self { folder, environment }
+        Self { folder, environment, umask: None }
     }
 
     /// Sets a variable for what is started from now on.
@@ -83,6 +84,12 @@ impl Place {
 
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.environment.retain(|(known, _)| known != name);
+        self
+    }
+
+    /// What is started from now on takes away these rights of the files that it makes, as in `022`.
+    pub(crate) fn umask(mut self, umask: &'static str) -> Self {
+        self.umask = Some(umask);
         self
     }
 
@@ -108,7 +115,15 @@ impl Place {
         reason = "the program itself is under test; every caller waits for it"
     )]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        let weir = env!("CARGO_BIN_EXE_weir");
+        let mut command = match self.umask {
+            None => Command::new(weir),
+            Some(umask) => {
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", &format!("umask {umask}; exec \"$@\""), "sh", weir]);
+                shell
+            }
+        };
         command.args(args).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(self.workspace()).stdin(Stdio::null());
         command

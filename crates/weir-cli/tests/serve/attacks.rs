@@ -1,10 +1,12 @@
 //! The server attacked as others were.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::common::{Answer, TOUCHES, eventually};
+use crate::common::{Answer, Client, TOUCHES, eventually};
 use crate::support::Served;
 
 /// A request with these headers besides the token.
@@ -225,6 +227,68 @@ fn a_revoked_token_on_an_open_stream() {
     assert_eq!(rest.last().unwrap().json()["reason"], "revoked");
     assert!(rest.iter().all(|event| !event.data.contains("not for eve")), "{rest:#?}");
     eve.get("/v1/me").expect(401);
+}
+
+#[test]
+fn two_identities_at_once() {
+    let served = Served::start();
+    let (_, viewer) = served.token("vi", "viewer");
+    let (admin, viewer) = (format!("Bearer {}", served.client.token), format!("Bearer {viewer}"));
+    for (first, second) in [(&admin, &viewer), (&viewer, &admin)] {
+        let headers = [
+            ("Host", served.client.address.as_str()),
+            ("Authorization", first.as_str()),
+            ("Authorization", second.as_str()),
+        ];
+        let answer = served.client.raw("GET", "/v1/tokens", &headers, b"").expect(400);
+        assert_eq!(code(&answer), "authorization");
+    }
+}
+
+#[test]
+fn all_streams_for_one_link() {
+    let served = Served::with(&["--streams-per-token", "3"]);
+    let session = served.session();
+    let share = |client: &Client| {
+        let made = client.post(&format!("/v1/sessions/{session}/share"), &json!({})).expect(201).json();
+        client.with(made["token"].as_str().unwrap())
+    };
+    let (one, other) = (share(&served.client), share(&served.client));
+    let path = format!("/v1/sessions/{session}/events");
+    let mut open: Vec<_> = (0..3).map(|_| one.events(&path, None)).collect();
+    for guest in [&one, &other] {
+        assert_eq!(code(&guest.get(&path).expect(429)), "token_streams");
+    }
+    // Who made the links, and everybody else, still has a stream.
+    served.client.events(&path, None).wait("snapshot");
+    open.pop().unwrap().cut();
+    eventually("room for another", || (other.get_head(&path) == 200).then_some(()));
+}
+
+#[test]
+fn silence_in_great_numbers() {
+    let served = Served::with(&["--max-connections", "32"]);
+    let session = served.session();
+    let mut events = served.follow(&session, "view");
+    events.wait("snapshot");
+    let half = ["", "GET /v1/me HT", "PRI * HTTP/2.0\r\n"];
+    let silent: Vec<TcpStream> = (0..300)
+        .map(|number| {
+            let mut stream = TcpStream::connect(&served.client.address).unwrap();
+            stream.write_all(half[number % half.len()].as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    for _ in 0..5 {
+        served.client.get("/v1/me").expect(200);
+    }
+    served.send(&session, crate::common::SAYS_HELLO);
+    events.until(|event| event.name == "session" && event.json()["status"] == "idle");
+    let numbers = served.client.get("/metrics").expect(200).text();
+    let closed =
+        numbers.lines().find(|line| line.contains("weir_connections_closed_total{why=\"room\"}")).unwrap();
+    assert!(closed.rsplit(' ').next().unwrap().parse::<u32>().unwrap() > 200, "{closed}");
+    drop(silent);
 }
 
 #[test]

@@ -7,7 +7,9 @@
 mod common;
 
 mod attacks;
+mod budgets;
 mod conversation;
+mod crowding;
 mod decisions;
 mod demo;
 mod doors;

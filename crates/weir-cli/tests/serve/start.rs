@@ -1,37 +1,90 @@
 //! How a server starts and ends, and what it says.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::common::{IS_SLOW, Running, eventually};
+use crate::common::{IS_SLOW, Place, Running, SAYS_HELLO, Terminal, eventually};
 use crate::support::{Served, arguments};
 
-fn mode(path: &std::path::Path) -> u32 {
+fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
 #[test]
-fn the_first_start_prints_a_link_and_the_second_does_not() {
+fn the_first_start_on_a_terminal_prints_a_link_and_no_other_does() {
     let mut served = Served::start();
-    served.running().wait_for_stderr("#token=weir_");
-    for name in ["ready.json", "data/tokens.json", "data/audit.ndjson", "data/weir.db"] {
+    for name in ["ready.json", "data/tokens.json", "data/audit.ndjson", "data/weir.db", "data/address"] {
         assert_eq!(mode(&served.place.path(name)), 0o600, "{name}");
     }
     assert_eq!(mode(&served.place.path("data")), 0o700);
     let first = served.client.token.clone();
     let done = served.stop();
+    assert!(!done.stderr.contains("weir_"), "no token where a log may keep it: {}", done.stderr);
+    assert!(done.stderr.contains("weir token add"), "{}", done.stderr);
+    assert!(!served.place.path("ready.json").exists(), "nobody listens there any more");
+
+    let all = arguments(&served.place, &[]);
+    let terminal = Terminal::weir(&served.place, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    terminal.wait_for("#token=weir_");
+    terminal.wait_for("\n");
+    terminal.signal(Signal::TERM);
+    let done = terminal.finish().expect(0);
     let link = done.stderr.lines().find(|line| line.contains("#token=")).unwrap();
     let owner = link.split("#token=").nth(1).unwrap().trim().to_owned();
-    assert!(!done.stderr.contains(&first), "the token of the ready file is for programs");
-    assert!(!served.place.path("ready.json").exists(), "nobody listens there any more");
 
     served.restart();
     assert_eq!(served.client.with(&first).get("/v1/me").status, 401, "a new start, a new ready file");
     assert_eq!(served.client.with(&owner).get("/v1/me").expect(200).json()["role"], "admin");
     let done = served.stop();
     assert!(!done.stderr.contains("weir_"), "{}", done.stderr);
+}
+
+/// What others could read or write in a folder and below it.
+fn open_to_others(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut paths = vec![folder.to_owned()];
+    while let Some(path) = paths.pop() {
+        let metadata = std::fs::symlink_metadata(&path).unwrap();
+        if metadata.permissions().mode() & 0o077 != 0 {
+            found.push(format!("{} {:o}", path.display(), metadata.permissions().mode()));
+        }
+        if metadata.is_dir() {
+            paths.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_kept_is_private_whatever_the_umask_says() {
+    let place = Place::new().umask("000");
+    let logs = place.path("logs/below").display().to_string();
+    let mut served = Served::in_place(place, &["--log-dir", &logs]);
+    let session = served.session();
+    served.send(&session, SAYS_HELLO);
+    served.wait_for_status(&session, "idle");
+    let body = json!({"model": "default", "messages": [{"role": "user", "content": SAYS_HELLO}]});
+    served.client.post("/v1/chat/completions", &body).expect(200);
+    served.token("ann", "viewer");
+    // Also what only exists while it runs.
+    let place = &served.place;
+    assert!(place.path("data/weir.db-wal").exists() && place.path("data/weir.db-shm").exists());
+    let check = |place: &Place| {
+        for name in ["data", "logs", "ready.json"].into_iter().filter(|name| place.path(name).exists()) {
+            assert_eq!(open_to_others(&place.path(name)), Vec::<String>::new(), "{name}");
+        }
+        for name in [".cache", ".local"].map(|name| place.path("home").join(name)) {
+            assert!(!name.exists() || open_to_others(&name).is_empty(), "{:?}", open_to_others(&name));
+        }
+    };
+    check(place);
+    let data = place.path("data").display().to_string();
+    place.weir(&["token", "add", "bo", "--data-dir", &data]).expect(0);
+    served.stop();
+    check(&served.place);
 }
 
 #[test]

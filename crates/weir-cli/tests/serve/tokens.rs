@@ -13,12 +13,23 @@ fn made_listed_and_revoked_from_the_command_line() {
     let session = served.session();
     let made = weir(&served, &["add", "ann", "--role", "viewer", "--expires", "1h"]).expect(0);
     let secret = made.text().trim().to_owned();
-    assert!(secret.starts_with("weir_") && made.stderr.contains(&format!("/#token={secret}")), "{made:?}");
+    assert!(secret.starts_with("weir_"), "{made:?}");
+    assert!(
+        !made.stderr.contains("weir_") && made.stderr.contains("--json"),
+        "not where a log may keep it: {made:?}"
+    );
+    let again = weir(&served, &["add", "Ann", "--role", "admin"]).expect(1);
+    assert!(again.text().is_empty() && again.stderr.contains("there is a token named"), "{again:?}");
+    weir(&served, &["add", "ready-file", "--role", "viewer"]).expect(2);
     let ann = served.client.with(&secret);
     assert_eq!(ann.get("/v1/me").expect(200).json()["name"], "ann");
     let listed = weir(&served, &["list"]).expect(0);
     assert!(listed.text().contains("ann") && !listed.text().contains(&secret));
-    assert_eq!(weir(&served, &["list", "--json"]).expect(0).json_lines().len(), 3);
+    assert_eq!(weir(&served, &["list", "--json"]).expect(0).json_lines().len(), 2);
+    let made = weir(&served, &["add", "bo", "--json"]).expect(0).json();
+    let (token, link) = (made["token"].as_str().unwrap(), made["link"].as_str().unwrap());
+    assert!(link.ends_with(&format!("/#token={token}")), "{link}");
+    weir(&served, &["revoke", "bo"]).expect(0);
 
     let mut events = ann.events(&format!("/v1/sessions/{session}/events"), None);
     let mut all = ann.events("/v1/events", None);
@@ -33,6 +44,23 @@ fn made_listed_and_revoked_from_the_command_line() {
     weir(&served, &["revoke", "ann"]).expect(2);
     weir(&served, &["add", "x", "--role", "king"]).expect(2);
     weir(&served, &["add", "x", "--role", "admin", "--session", "abc"]).expect(2);
+}
+
+#[test]
+fn the_streams_of_a_share_link_end_with_the_token_that_made_it() {
+    let served = Served::start();
+    let session = served.session();
+    let (_, ann) = served.token("ann", "driver");
+    let path = format!("/v1/sessions/{session}/share");
+    let share = served.client.with(&ann).post(&path, &serde_json::json!({})).expect(201).json();
+    let guest = served.client.with(share["token"].as_str().unwrap());
+    let mut events = guest.events(&format!("/v1/sessions/{session}/events"), None);
+    events.wait("snapshot");
+    let revoked = weir(&served, &["revoke", "ann"]).expect(0);
+    assert!(revoked.stderr.contains("shared by ann"), "it says what ended, too: {}", revoked.stderr);
+    let last = events.rest().pop().unwrap();
+    assert_eq!((last.name.as_str(), last.json()["reason"].as_str()), ("bye", Some("revoked")));
+    guest.get("/v1/me").expect(401);
 }
 
 #[test]

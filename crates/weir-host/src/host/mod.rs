@@ -22,6 +22,7 @@ use crate::info::SessionStatus;
 use crate::item::{Item, Note};
 use crate::metrics::HostMetrics;
 use crate::options::HostOptions;
+use crate::purse::Purse;
 use crate::viewer::Bye;
 
 /// Sessions that outlive their processes. Cloning it gives another handle to the same host.
@@ -58,6 +59,12 @@ impl Host {
         &self.core.options
     }
 
+    /// Lets this purse pay for messages whose sender has an account, see [`crate::Actor::account`]. The first one
+    /// counts; says whether it was this one. Without one, such messages are refused when they are handed over.
+    pub fn set_purse(&self, purse: Arc<dyn Purse>) -> bool {
+        self.core.purse.set(purse).is_ok()
+    }
+
     /// Names the log. Cursors mean nothing in another one.
     pub fn epoch(&self) -> &str {
         self.core.options.store.epoch()
@@ -89,15 +96,22 @@ impl Host {
             let info = room.info();
             numbers.viewers += room.viewers() as u64;
             numbers.processes += u64::from(info.has_process);
+            numbers.awaiting_person += u64::from(info.has_process && info.status == SessionStatus::Waiting);
             if let Some((_, count)) = numbers.sessions.iter_mut().find(|(status, _)| *status == info.status) {
                 *count += 1;
             }
         }
         numbers.most_processes = self.core.options.pool.most as u64;
+        numbers.max_awaiting_person = self.core.options.pool.max_awaiting as u64;
         numbers.spare_processes = self.core.pool.live_spares() as u64;
         (numbers.checkpoints_running, numbers.checkpoints) = self.core.checkpoints.numbers();
         numbers.list_viewers = self.core.hub.watchers() as u64;
         numbers
+    }
+
+    /// How many sessions wait for a process. Cheap, unlike all the numbers together.
+    pub fn waiting_for_process(&self) -> u64 {
+        self.core.counters.waiting_for_process.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Whether it is being shut down.

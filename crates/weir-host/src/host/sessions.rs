@@ -52,6 +52,7 @@ impl Host {
             append_system_prompt: new.append_system_prompt,
             max_cost_usd: new.max_cost_usd,
             max_turns: new.max_turns,
+            ask_timeout_s: new.ask_timeout_s,
             origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
             created_by: by.name.clone(),
             ..KeptSettings::default()

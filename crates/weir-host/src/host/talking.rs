@@ -97,6 +97,7 @@ impl Host {
             message_id: MessageId::new(Uuid::new_v4().to_string()),
             client_id: Some(message.client_id.unwrap_or_else(|| Uuid::new_v4().to_string())),
             by: by.name.clone(),
+            account: by.account.clone(),
             mode: message.mode,
             goes_first: false,
             text,
@@ -215,6 +216,17 @@ impl Host {
                 room.refresh();
                 return recorded.map(drop);
             }
+            if room.lock().book.ledger.reject(&message) {
+                room.changed();
+                let is_decided = room.until(|state| {
+                    let record = state.book.ledger.get(&message)?;
+                    (record.state.is_final() || record.in_flight).then_some(record.state)
+                });
+                if is_decided.await? == MessageState::Cancelled {
+                    return Ok(());
+                }
+            }
+            let session = room.lock().session.clone().or(session);
             let session = session.ok_or(HostError::NotCancellable { state: "being sent" })?;
             session.session().cancel(&message).await?;
             Ok(())
@@ -358,6 +370,7 @@ impl Host {
                     message_id,
                     client_id: None,
                     by: by.name.clone(),
+                    account: by.account.clone(),
                     mode: MessageMode::Queue,
                     goes_first: true,
                     text: self.core.options.resume_prompt.clone(),

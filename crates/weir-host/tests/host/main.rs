@@ -8,6 +8,8 @@ mod brake;
 #[cfg(test)]
 mod broken_log;
 #[cfg(test)]
+mod crowding;
+#[cfg(test)]
 mod faulty;
 #[cfg(test)]
 mod flood;

@@ -11,9 +11,79 @@ use weir_session::SessionOptions;
 use weir_store::{SqliteOptions, SqliteStore};
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::real::{Place, RealCli};
-use weir_transcript::EntryBody;
+use weir_transcript::{EntryBody, RequestState};
 
 use crate::place::{ask, id_of, me, says, script, send, soon, status};
+
+/// A host on a real CLI, with its place and the API that it talks to.
+async fn host_on(cli: RealCli, change: impl FnOnce(&mut HostOptions)) -> (Host, Place, ScriptedApi) {
+    let api = ScriptedApi::start().unwrap();
+    let place = Place::new().unwrap();
+    let mut environment = Environment::only(Vec::<String>::new());
+    for (name, value) in place.environment(&api.url()) {
+        environment = environment.set(name, value);
+    }
+    let store = SqliteStore::open(place.root().join("weir.db"), &SqliteOptions::default()).unwrap();
+    let recipe = move |_: &weir_host::SessionSettings| {
+        SessionOptions::new().program(&cli.program).environment(environment.clone())
+    };
+    let mut options = HostOptions::new(Arc::new(store), recipe).root(place.directory());
+    options.state_directory = Some(place.root().join("state"));
+    change(&mut options);
+    (Host::open(options).await.unwrap(), place, api)
+}
+
+/// A real CLI that waits for a person gives its place to others; where too many wait, its turn ends and its process
+/// goes; and a caller without a person is not kept waiting.
+#[tokio::test]
+async fn a_real_cli_that_waits_for_a_person_stops_nobody() {
+    let mut clis = RealCli::required().unwrap_or_else(|error| panic!("{error}"));
+    clis.sort_by_key(|cli| cli.version);
+    let Some(newest) = clis.pop() else { return };
+    let (host, place, _api) = host_on(newest, |options| {
+        (options.pool.most, options.pool.max_awaiting) = (1, 1);
+        options.crowded_wait = Some(Duration::ZERO);
+    })
+    .await;
+    let new = || NewSession::new(place.directory().to_string_lossy());
+    let file = |name: &str| place.directory().join(name);
+    let asks = |name: &str| {
+        script(
+            &json!([{"tool": "Write", "input": {"file_path": file(name), "content": "x"}}, {"text": "went on"}]),
+        )
+    };
+    let mut waiting = Vec::new();
+    for name in ["a", "b"] {
+        let id = id_of(&host.create(new(), &me()).await.unwrap().session);
+        let sent = send(&host, &id, asks(name)).await;
+        status(&host, &id, SessionStatus::Waiting).await;
+        waiting.push((id, sent.message_id));
+    }
+    let other = id_of(&host.create(new(), &me()).await.unwrap().session);
+    assert_eq!(ask(&host, &other, says("served")).await, "served");
+    // The first one had to go, the second one still waits.
+    let (first, message) = &waiting[0];
+    soon(host.finished(first, message)).await.unwrap();
+    let view = host.view(first).await.unwrap();
+    assert!(
+        matches!(&view.requests[0].state, RequestState::Denied { by, .. } if by.as_deref() == Some("weir")),
+        "{:?}",
+        view.requests
+    );
+    assert_eq!(host.info(&waiting[1].0).await.unwrap().status, SessionStatus::Waiting);
+    assert!(!file("a").exists() && !file("b").exists());
+    // Stopped, so that there is a place.
+    soon(host.stop(&waiting[1].0, &me())).await.unwrap();
+    let unattended = NewSession { ask_timeout_s: Some(1), ..new() };
+    let id = id_of(&host.create(unattended, &me()).await.unwrap().session);
+    let sent = send(&host, &id, asks("c")).await;
+    assert_eq!(soon(host.finished(&id, &sent.message_id)).await.unwrap().text, "went on");
+    let log = host.log(&id, 0).await.unwrap();
+    let told =
+        log.events.iter().any(|event| event.payload.to_string().contains("No one answered within 1 s"));
+    assert!(told && !file("c").exists());
+    soon(host.shut_down(Duration::ZERO)).await;
+}
 
 #[tokio::test]
 async fn a_conversation_outlives_the_processes_of_a_real_cli() {
@@ -23,19 +93,7 @@ async fn a_conversation_outlives_the_processes_of_a_real_cli() {
     let newest = clis.len().saturating_sub(1);
     for (_, cli) in clis.into_iter().enumerate().filter(|(place, _)| *place == 0 || *place == newest) {
         let version = cli.version;
-        let api = ScriptedApi::start().unwrap();
-        let place = Place::new().unwrap();
-        let mut environment = Environment::only(Vec::<String>::new());
-        for (name, value) in place.environment(&api.url()) {
-            environment = environment.set(name, value);
-        }
-        let store = SqliteStore::open(place.root().join("weir.db"), &SqliteOptions::default()).unwrap();
-        let recipe = move |_: &weir_host::SessionSettings| {
-            SessionOptions::new().program(&cli.program).environment(environment.clone())
-        };
-        let mut options = HostOptions::new(Arc::new(store), recipe).root(place.directory());
-        options.state_directory = Some(place.root().join("state"));
-        let host = Host::open(options).await.unwrap();
+        let (host, place, _api) = host_on(cli, |_| {}).await;
         let new = NewSession::new(place.directory().to_string_lossy());
         let id = id_of(&host.create(new, &me()).await.unwrap().session);
 

@@ -82,6 +82,15 @@ fn try_create(options: &LogOptions, secrets: &Secrets, health: &Arc<LogHealth>) 
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a log of every name that was tried"))
 }
 
+/// Writes a file for its owner alone, whatever the umask says.
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    io::Write::write_all(&mut options.open(path)?, content)
+}
+
 /// Makes a folder that only its owner can look into.
 pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();

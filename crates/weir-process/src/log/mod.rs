@@ -11,7 +11,7 @@ mod options;
 mod tests;
 mod writer;
 
-pub(crate) use files::{create, create_directory, none};
+pub(crate) use files::{create, create_directory, none, write_private};
 pub(crate) use mask::Masker;
 pub use options::{LogError, LogOptions, LogPaths};
 pub(crate) use writer::LogWriter;

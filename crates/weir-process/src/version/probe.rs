@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Capabilities, Version, help};
 use crate::brief::{self, Answer};
 use crate::environment::Environment;
-use crate::log::create_directory;
+use crate::log::{create_directory, write_private};
 
 /// Older builds take five seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -125,7 +125,7 @@ impl ProbeCache {
         let Ok(text) = serde_json::to_vec(&*self.lock()) else { return };
         let temporary = file.with_extension(format!("new-{}", std::process::id()));
         let _ = file.parent().map_or(Ok(()), create_directory);
-        if std::fs::write(&temporary, text).is_ok() {
+        if write_private(&temporary, text.as_ref()).is_ok() {
             let _ = std::fs::rename(&temporary, file);
         }
     }

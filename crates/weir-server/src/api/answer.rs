@@ -40,5 +40,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TokenFileError> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| Problem::internal(&error))?;
-    done.map_err(|error| Problem::of_file(&error))
+    done.map_err(|error| match error {
+        TokenFileError::NameTaken { .. } => Problem::conflict("name_taken", error.to_string()),
+        _ => Problem::of_file(&error),
+    })
 }

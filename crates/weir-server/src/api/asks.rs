@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
-use weir_host::{Actor, ConversationId, Decision, HostError};
+use weir_host::{ConversationId, Decision, HostError};
 use weir_transcript::{FilePreview, Request, RequestKind};
 use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId};
 
@@ -164,7 +164,7 @@ async fn decide(
     said: String,
 ) -> Result<Response, Problem> {
     let name = RequestId::from(request.as_str());
-    app.host().answer(id, &name, decision, &Actor::new(&who.name)).await?;
+    app.host().answer(id, &name, decision, &who.actor()).await?;
     let answered = Answered { request_id: request, answered_by: who.name.clone() };
     let mut response = answer::ok(answered).into_response();
     response.extensions_mut().insert(Audited(said));

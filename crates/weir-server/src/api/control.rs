@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use weir_host::{Actor, ResumeReport, SessionInfo};
+use weir_host::{ResumeReport, SessionInfo};
 use weir_wire::TaskId;
 
 use super::answer::{self, Answer};
@@ -25,7 +25,7 @@ pub(crate) async fn interrupt(
     Extension(who): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Answer<Interrupted> {
-    let interrupted = app.host().interrupt(&session_id(&id)?, &Actor::new(&who.name)).await?;
+    let interrupted = app.host().interrupt(&session_id(&id)?, &who.actor()).await?;
     answer::ok(Interrupted { interrupted })
 }
 
@@ -37,7 +37,7 @@ pub(crate) async fn stop(
     Extension(who): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Answer<Stopped> {
-    app.host().stop(&session_id(&id)?, &Actor::new(&who.name)).await?;
+    app.host().stop(&session_id(&id)?, &who.actor()).await?;
     answer::ok(Stopped { stopped: true })
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     may_begin(&app, &who)?;
-    let report = app.host().resume(&session_id(&id)?, &Actor::new(&who.name)).await?;
+    let report = app.host().resume(&session_id(&id)?, &who.actor()).await?;
     Ok(answer::json(StatusCode::ACCEPTED, &report))
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn set_model(
     Path(id): Path<String>,
     Json(body): Json<SetModel>,
 ) -> Answer<SessionInfo> {
-    answer::ok(app.host().set_model(&session_id(&id)?, body.model, &Actor::new(&who.name)).await?)
+    answer::ok(app.host().set_model(&session_id(&id)?, body.model, &who.actor()).await?)
 }
 
 /// Uses another permission mode from now on.
@@ -91,5 +91,5 @@ pub(crate) async fn set_permission_mode(
 ) -> Answer<SessionInfo> {
     let id = session_id(&id)?;
     check_mode(&app, &body.mode)?;
-    answer::ok(app.host().set_permission_mode(&id, body.mode, &Actor::new(&who.name)).await?)
+    answer::ok(app.host().set_permission_mode(&id, body.mode, &who.actor()).await?)
 }

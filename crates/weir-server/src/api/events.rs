@@ -20,7 +20,8 @@ use crate::auth::Principal;
 use crate::clock;
 use crate::extract::{Path, Query};
 use crate::problem::Problem;
-use crate::state::{App, Phase, StreamSlot};
+use crate::state::{App, Phase};
+use crate::streams::{NoStream, StreamSlot};
 
 /// How many sessions the stream of all sessions begins with.
 const NEWEST: usize = 100;
@@ -56,7 +57,7 @@ pub(crate) async fn session(
         cursor: cursor(&headers)?,
         heartbeat: Some(app.settings().heartbeat),
     };
-    let slot = slot(&app)?;
+    let slot = slot(&app, &who)?;
     // Before the watch: what is revoked in between is noticed.
     let holder = Holder::new(app.tokens(), &who);
     let watch = app.host().watch(&id, query).await?;
@@ -73,10 +74,17 @@ fn cursor(headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
     })
 }
 
-fn slot(app: &App) -> Result<StreamSlot, Problem> {
-    app.stream_slot().ok_or_else(|| {
-        let detail = "too many streams are open; close some, or allow more";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "streams", detail).retry_after(Duration::from_secs(10))
+fn slot(app: &App, who: &Principal) -> Result<StreamSlot, Problem> {
+    let later = Duration::from_secs(10);
+    app.streams().take(who, &app.settings().limits).map_err(|refused| match refused {
+        NoStream::Server => {
+            let detail = "too many streams are open on this server; try again later";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "streams", detail).retry_after(later)
+        }
+        NoStream::Token => {
+            let detail = "this token has as many streams open as it may; close some";
+            Problem::too_many("token_streams", detail, later)
+        }
     })
 }
 
@@ -120,7 +128,7 @@ pub(crate) async fn all(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
 ) -> Result<Response, Problem> {
-    let slot = slot(&app)?;
+    let slot = slot(&app, &who)?;
     let holder = Holder::new(app.tokens(), &who);
     // Before the list: what changes in between comes after it.
     let watch = app.host().watch_all();

@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
-use weir_host::{Actor, FolderReport};
+use weir_host::FolderReport;
 
 use super::answer::{self, Answer};
 use super::types::{Folder, FolderParams, TrustFolder};
@@ -34,7 +34,7 @@ pub(crate) async fn trust(
     Json(body): Json<TrustFolder>,
 ) -> Answer<Folder> {
     for_all_sessions(&who)?;
-    answer::ok(described(app.host().trust_folder(&body.cwd, &body.seal, &Actor::new(&who.name)).await?))
+    answer::ok(described(app.host().trust_folder(&body.cwd, &body.seal, &who.actor()).await?))
 }
 
 /// Forgets that a folder was trusted.

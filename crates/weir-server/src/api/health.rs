@@ -16,7 +16,7 @@ use crate::state::{App, Phase};
 #[utoipa::path(get, path = "/healthz", tag = "health", security(()),
     responses((status = 200, description = "It does.", body = Health)))]
 pub(crate) async fn healthz() -> Response {
-    answer::json(StatusCode::OK, &Health { status: "ok", detail: None })
+    answer::json(StatusCode::OK, &Health { status: "ok", detail: None, reasons: Vec::new() })
 }
 
 /// Whether the server takes new work.
@@ -25,16 +25,28 @@ pub(crate) async fn healthz() -> Response {
     (status = 503, description = "It is about to end, or its disk is full.", body = Health),
 ))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
-    let unavailable =
-        |status, detail| answer::json(StatusCode::SERVICE_UNAVAILABLE, &Health { status, detail });
+    // Anyone may ask, so what takes time is looked at only where there is something to tell.
+    let is_crowded = app.host().waiting_for_process() > 0;
+    let reasons = is_crowded.then(|| crowding(&app.host().metrics())).into_iter().collect();
+    let told = |code, status, detail| answer::json(code, &Health { status, detail, reasons });
     if app.phase() != Phase::Serving {
-        return unavailable("stopping", None);
+        return told(StatusCode::SERVICE_UNAVAILABLE, "stopping", None);
     }
     if app.host().space() != Space::Enough {
         // Anyone may ask, so it does not say where the disk is.
-        return unavailable("disk_full", Some(Problem::disk_full().detail().to_owned()));
+        let detail = Problem::disk_full().detail().to_owned();
+        return told(StatusCode::SERVICE_UNAVAILABLE, "disk_full", Some(detail));
     }
-    answer::json(StatusCode::OK, &Health { status: "ok", detail: None })
+    told(StatusCode::OK, "ok", None)
+}
+
+/// Why sessions wait for a process.
+fn crowding(host: &HostMetrics) -> String {
+    let HostMetrics { waiting_for_process, awaiting_person, max_awaiting_person, most_processes, .. } = host;
+    format!(
+        "{waiting_for_process} sessions wait for a process: {most_processes} may work at a time, and \
+         {awaiting_person} wait for an answer from a person (up to {max_awaiting_person} of those do not count)"
+    )
 }
 
 /// Numbers for Prometheus.
@@ -47,7 +59,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Response {
         write_usage(&mut text, usage);
     }
     app.metrics().write(&mut text);
-    text.gauge("weir_sse_clients", "Streams that are open.", app.open_streams());
+    text.gauge("weir_sse_clients", "Streams that are open.", app.streams().count());
     if let Some(bytes) = ProcessId::of(std::process::id()).and_then(ProcessId::resident_memory) {
         text.gauge("process_resident_memory_bytes", "Memory that the server takes.", bytes);
     }
@@ -66,6 +78,12 @@ fn write_host(text: &mut Exposition, host: &HostMetrics) {
     text.gauge("weir_pool_processes_max", "Most processes at a time.", host.most_processes);
     text.gauge("weir_pool_spares", "Processes that wait for new sessions.", host.spare_processes);
     text.gauge("weir_pool_waiting", "Sessions that wait for a process.", host.waiting_for_process);
+    let help = "Sessions that have a process and wait for an answer from a person.";
+    text.gauge("weir_pool_awaiting_person", help, host.awaiting_person);
+    let help = "Most of them that do not count as processes.";
+    text.gauge("weir_pool_awaiting_person_max", help, host.max_awaiting_person);
+    let help = "Sessions that were denied what they asked because others needed their process.";
+    text.counter("weir_pool_crowded_out_total", help, host.crowded_out);
     text.counter("weir_events_total", "Events that were put into logs.", host.events);
     text.counter("weir_event_bytes_total", "Their bytes.", host.event_bytes);
     text.counter("weir_previews_total", "Pieces of text that were shown and not logged.", host.previews);

@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use weir_host::{Accepted, Actor, ConversationId, MessageState, NewMessage};
+use weir_host::{Accepted, MessageState, NewMessage};
 use weir_wire::MessageId;
 
 use super::answer::{self, Answer};
@@ -45,14 +45,11 @@ pub(crate) async fn send(
         mode: body.mode,
         command: body.command,
     };
-    let accepted = app.host().send(&id, message, &Actor::new(&who.name)).await?;
+    let accepted = app.host().send(&id, message, &who.actor()).await?;
     if accepted.differs {
         let detail = "another message was sent under this client_id; send this one under an id of its own";
         return Err(Problem::new(StatusCode::CONFLICT, "client_id_used", detail)
             .with("message_id", accepted.message_id.to_string()));
-    }
-    if !accepted.duplicate {
-        charge_later(&app, &who, id, accepted.message_id.clone());
     }
     let mut response = answer::json(StatusCode::ACCEPTED, &accepted);
     response.extensions_mut().insert(Audited(format!("message {}", accepted.message_id)));
@@ -74,24 +71,6 @@ fn check_command(app: &App, who: &Principal, name: &str) -> Result<(), Problem> 
         ),
     };
     Err(Problem::forbidden("slash_command", detail))
-}
-
-/// Counts what the answer costs when it is there. What several messages share, each bears a part of.
-pub(crate) fn charge_later(app: &App, who: &Principal, id: ConversationId, message: MessageId) {
-    if who.budget_left_usd.is_none() {
-        return;
-    }
-    let (app, token) = (app.clone(), who.token_id.clone());
-    tokio::spawn(async move {
-        let Ok(finished) = app.host().finished(&id, &message).await else { return };
-        let Some(cost) = finished.cost_usd() else { return };
-        let shares = finished.turn.map_or(1, |turn| turn.messages.len().max(1));
-        let tokens = app.tokens().clone();
-        let charged = answer::blocking(move || tokens.charge(&token, cost / shares as f64)).await;
-        if charged.is_err() {
-            tracing::error!(session = %id, %message, cost, "a cost was not counted for its token");
-        }
-    });
 }
 
 /// Lists messages of a session, the oldest first.
@@ -129,6 +108,6 @@ pub(crate) async fn cancel(
     Path((id, message)): Path<(String, String)>,
 ) -> Answer<CancelledMessage> {
     let message_id = MessageId::from(message.as_str());
-    app.host().cancel_message(&session_id(&id)?, &message_id, &Actor::new(&who.name)).await?;
+    app.host().cancel_message(&session_id(&id)?, &message_id, &who.actor()).await?;
     answer::ok(CancelledMessage { message_id: message, state: MessageState::Cancelled })
 }

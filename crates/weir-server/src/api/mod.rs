@@ -16,7 +16,6 @@ mod sse;
 mod tokens;
 mod types;
 
-pub(crate) use messages::charge_later;
 pub use routes::app;
 pub(crate) use routes::document;
 pub(crate) use sessions::may_begin;

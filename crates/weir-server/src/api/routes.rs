@@ -164,6 +164,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     components(schemas(
         Details,
         openai::described::OpenAiProblem,
+        openai::described::ToolsOption,
         weir_transcript::AgentEvent,
         types::EventFormat,
         types::ExportFormat,

@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{Actor, ListSessions, NewSession, SessionInfo, SessionPage, SessionStatus};
+use weir_host::{ListSessions, NewSession, SessionInfo, SessionPage, SessionStatus};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
@@ -55,9 +55,10 @@ pub(crate) async fn create(
         append_system_prompt: body.append_system_prompt,
         max_cost_usd: body.max_cost_usd,
         max_turns: body.max_turns,
+        ask_timeout_s: body.ask_timeout_s,
         origin: origin.to_owned(),
     };
-    let created = app.host().create(new, &Actor::new(&who.name)).await?;
+    let created = app.host().create(new, &who.actor()).await?;
     let status = if created.new { StatusCode::CREATED } else { StatusCode::OK };
     let location = format!("{}/v1/sessions/{}", app.settings().base_path, created.session.id);
     let audited = Audited(format!("session {}", created.session.id));
@@ -194,7 +195,7 @@ pub(crate) async fn fork(
         return Err(Problem::forbidden("one_session", "this token is good for one session only"));
     }
     check_name(body.name.as_deref())?;
-    let info = app.host().fork(&session_id(&id)?, body.name, &Actor::new(&who.name)).await?;
+    let info = app.host().fork(&session_id(&id)?, body.name, &who.actor()).await?;
     let mut response = answer::json(StatusCode::CREATED, &info);
     response.extensions_mut().insert(Audited(format!("session {}", info.id)));
     Ok(response)

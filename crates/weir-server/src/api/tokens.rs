@@ -12,8 +12,8 @@ use crate::auth::{NewToken, Principal, Role, TokenInfo};
 use crate::clock;
 use crate::extract::{Json, OptionalJson, Path, Query};
 use crate::guard::Audited;
-use crate::problem::Problem;
-use crate::serve::link;
+use crate::problem::{Details, Problem};
+use crate::serve::{is_reserved, link};
 use crate::state::App;
 
 /// Most entries of one page of the audit log.
@@ -53,7 +53,8 @@ pub(crate) async fn share(
     app.host().info(&session_id(&id)?).await?;
     let new = NewToken {
         session: Some(id.clone()),
-        // A link does not outlive the token of who made it.
+        // A link does not outlive the token that made it.
+        maker: Some(who.token_id.clone()),
         expires_at: earlier(ends(body.expires_in_s)?, who.expires_at),
         ..NewToken::new(format!("shared by {}", who.name), Role::Viewer)
     };
@@ -85,7 +86,10 @@ pub(crate) async fn list(State(app): State<App>) -> Answer<TokenList> {
 
 /// Makes a token. Its secret is told here and never again.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = CreateToken,
-    responses((status = 201, description = "The token.", body = CreatedToken)))]
+    responses(
+        (status = 201, description = "The token.", body = CreatedToken),
+        (status = 409, description = "Another token has this name.", body = Details, content_type = "application/problem+json"),
+    ))]
 pub(crate) async fn create(
     State(app): State<App>,
     Json(body): Json<CreateToken>,
@@ -104,6 +108,7 @@ pub(crate) async fn create(
         name: body.name,
         role: body.role,
         session: body.session,
+        maker: None,
         expires_at: ends(body.expires_in_s)?,
         max_cost_usd: body.max_cost_usd,
         requests_per_minute: body.requests_per_minute,
@@ -120,6 +125,9 @@ fn check(body: &CreateToken) -> Result<(), Problem> {
     let bad = |detail: &str| Err(Problem::unprocessable("token", detail));
     if body.name.trim().is_empty() || body.name.len() > 100 || body.name.chars().any(char::is_control) {
         return bad("the name must have 1 to 100 bytes and no control characters");
+    }
+    if is_reserved(&body.name) {
+        return bad("this name belongs to the token of the ready file, which each start makes anew");
     }
     if body.max_cost_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
         return bad("max_cost_usd must be a number above zero");

@@ -47,6 +47,10 @@ pub(crate) struct CreateSession {
     /// Most rounds with the model in a turn.
     #[schema(minimum = 1)]
     pub(crate) max_turns: Option<u32>,
+    /// How many seconds a person may take to answer a request before it is denied; the server's own limit where it is
+    /// left out. For programs with no person at hand.
+    #[schema(minimum = 1)]
+    pub(crate) ask_timeout_s: Option<u32>,
 }
 
 /// Which sessions to list.
@@ -467,6 +471,9 @@ pub(crate) struct Health {
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
+    /// What keeps the server from working as fast as it could, in words for people; left out where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reasons: Vec<String>,
 }
 
 /// All changes to files.

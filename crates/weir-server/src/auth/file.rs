@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::token::Token;
 
-const VERSION: u32 = 1;
+/// The newest version of the file that this program knows. Version 2 has share links that know their maker.
+const VERSION: u32 = 2;
 
 /// Why the tokens cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,12 @@ pub enum TokenFileError {
     Open {
         /// The file.
         path: PathBuf,
+    },
+    /// Another token has this name.
+    #[error("there is a token named `{name}` already; choose another name, or revoke that one first")]
+    NameTaken {
+        /// The name.
+        name: String,
     },
     /// There are no random numbers.
     #[error("the system gives no random numbers: {0}")]
@@ -103,7 +110,7 @@ impl TokenFile {
         self.check_mode()?;
         let content: Content = serde_json::from_slice(&bytes)
             .map_err(|source| TokenFileError::Content { path: self.path.clone(), source })?;
-        if content.version != VERSION {
+        if !(1..=VERSION).contains(&content.version) {
             return Err(TokenFileError::Version { path: self.path.clone(), version: content.version });
         }
         Ok(content.tokens)
@@ -143,7 +150,9 @@ impl TokenFile {
     }
 
     fn write(&self, tokens: Vec<Token>) -> io::Result<()> {
-        let text = serde_json::to_vec_pretty(&Content { version: VERSION, tokens })?;
+        // An older program can read it as long as there is nothing in it that it does not know.
+        let version = if tokens.iter().any(|token| token.maker.is_some()) { VERSION } else { 1 };
+        let text = serde_json::to_vec_pretty(&Content { version, tokens })?;
         write_private(&self.path, &text)
     }
 }

@@ -1,5 +1,6 @@
 //! Who may do what: tokens with roles, how they are kept, and how often they may be used.
 
+mod budgets;
 mod file;
 mod rate;
 mod role;
@@ -7,6 +8,7 @@ mod secret;
 mod token;
 mod tokens;
 
+pub(crate) use budgets::Budgets;
 pub use file::TokenFileError;
 pub(crate) use file::write_private;
 pub use rate::{Buckets, Rate};

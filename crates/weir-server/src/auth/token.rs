@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use weir_host::Actor;
 
 use super::role::Role;
 use super::secret::SecretHash;
@@ -19,6 +20,9 @@ pub struct Token {
     /// The one session that it is good for, or all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The token that made it, by its id: a share link ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maker: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created_at: i64,
     /// When it ends, in milliseconds since 1970.
@@ -46,6 +50,8 @@ pub struct NewToken {
     pub role: Role,
     /// The one session that it is good for.
     pub session: Option<String>,
+    /// The token that makes it, for a share link.
+    pub maker: Option<String>,
     /// When it ends, in milliseconds since 1970.
     pub expires_at: Option<i64>,
     /// What its holder may spend, in dollars.
@@ -61,6 +67,7 @@ impl NewToken {
             name: name.into(),
             role,
             session: None,
+            maker: None,
             expires_at: None,
             max_cost_usd: None,
             requests_per_minute: None,
@@ -86,6 +93,8 @@ pub struct TokenInfo {
     pub role: Role,
     /// The one session that it is good for.
     pub session: Option<String>,
+    /// The token that made it, by its id. A share link ends when that one is revoked or expires.
+    pub maker: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created_at: i64,
     /// When it ends, in milliseconds since 1970.
@@ -105,6 +114,7 @@ impl From<&Token> for TokenInfo {
             name: token.name.clone(),
             role: token.role,
             session: token.session.clone(),
+            maker: token.maker.clone(),
             created_at: token.created_at,
             expires_at: token.expires_at,
             max_cost_usd: token.max_cost_usd,
@@ -125,6 +135,8 @@ pub struct Principal {
     pub role: Role,
     /// The one session that they may see.
     pub session: Option<String>,
+    /// The token that made theirs, where it is a share link.
+    pub maker: Option<String>,
     /// When it ends, in milliseconds since 1970.
     pub expires_at: Option<i64>,
     /// What they may still spend, in dollars; not above zero when it is used up.
@@ -140,6 +152,7 @@ impl From<&Token> for Principal {
             name: token.name.clone(),
             role: token.role,
             session: token.session.clone(),
+            maker: token.maker.clone(),
             expires_at: token.expires_at,
             budget_left_usd: token.max_cost_usd.map(|most| most - token.spent_usd),
             requests_per_minute: token.requests_per_minute,
@@ -148,6 +161,12 @@ impl From<&Token> for Principal {
 }
 
 impl Principal {
+    /// Who they are for the host. What they send is paid from the token's budget, if it has one.
+    pub fn actor(&self) -> Actor {
+        let actor = Actor::new(&self.name);
+        if self.budget_left_usd.is_some() { actor.paying(&self.token_id) } else { actor }
+    }
+
     /// Whether this session is any of their business.
     pub fn may_see(&self, session: &str) -> bool {
         self.session.as_deref().is_none_or(|only| only == session)

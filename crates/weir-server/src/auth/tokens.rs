@@ -80,7 +80,12 @@ impl Tokens {
                     found = Some(token);
                 }
             }
-            found.filter(|token| !token.is_expired(now)).map(Principal::from)
+            let token = found?;
+            if standing(tokens, token, now) != Standing::Good {
+                return None;
+            }
+            let ends = lineage(tokens, token).filter_map(|one| one.expires_at).min();
+            Some(Principal { expires_at: ends, ..Principal::from(token) })
         })
     }
 
@@ -89,9 +94,14 @@ impl Tokens {
         self.refresh();
         self.with(|tokens| match tokens.iter().find(|token| token.id == id) {
             None => Standing::Revoked,
-            Some(token) if token.is_expired(now) => Standing::Expired,
-            Some(_) => Standing::Good,
+            Some(token) => standing(tokens, token, now),
         })
+    }
+
+    /// The token with this id, whether or not it has expired.
+    pub fn find(&self, id: &str) -> Option<Token> {
+        self.refresh();
+        self.with(|tokens| tokens.iter().find(|token| token.id == id).cloned())
     }
 
     /// All tokens, the oldest first.
@@ -109,7 +119,7 @@ impl Tokens {
     /// Makes a token. Its secret is told here and never again.
     ///
     /// # Errors
-    /// If it cannot be kept.
+    /// If it cannot be kept, or another token has its name.
     pub fn add(&self, new: NewToken, now: i64) -> Result<(Token, Secret), TokenFileError> {
         let secret = Secret::random().map_err(TokenFileError::Random)?;
         let mut id = [0_u8; 4];
@@ -119,6 +129,7 @@ impl Tokens {
             name: new.name,
             role: new.role,
             session: new.session,
+            maker: new.maker,
             created_at: now,
             expires_at: new.expires_at,
             max_cost_usd: new.max_cost_usd,
@@ -126,19 +137,38 @@ impl Tokens {
             requests_per_minute: new.requests_per_minute,
             hash: SecretHash::of(secret.reveal()),
         };
-        self.change(|tokens| {
+        let is_taken = self.change(|tokens| {
             tokens.retain(|old| old.expires_at.is_none_or(|at| at + KEEP_EXPIRED_MS > now));
+            // Share links are told apart by their ids: who makes two of them has no name for each.
+            if token.maker.is_none() {
+                if tokens.iter().any(|old| has_name(old, &token.name) && !old.is_expired(now)) {
+                    return true;
+                }
+                tokens.retain(|old| !has_name(old, &token.name));
+            }
             tokens.push(token.clone());
+            false
         })?;
-        Ok((token, secret))
+        if is_taken { Err(TokenFileError::NameTaken { name: token.name }) } else { Ok((token, secret)) }
     }
 
-    /// Takes tokens back; tells which.
+    /// Takes tokens back, with the share links that were made with them; tells which.
     ///
     /// # Errors
     /// If that cannot be kept.
     pub fn revoke(&self, is_one: impl Fn(&Token) -> bool) -> Result<Vec<Token>, TokenFileError> {
-        self.change(|tokens| tokens.extract_if(.., |token| is_one(token)).collect())
+        self.change(|tokens| {
+            let mut revoked: Vec<Token> = tokens.extract_if(.., |token| is_one(token)).collect();
+            loop {
+                let is_orphan =
+                    |token: &Token| revoked.iter().any(|gone| token.maker.as_ref() == Some(&gone.id));
+                let orphans: Vec<Token> = tokens.extract_if(.., |token| is_orphan(token)).collect();
+                if orphans.is_empty() {
+                    return revoked;
+                }
+                revoked.extend(orphans);
+            }
+        })
     }
 
     /// Counts what the holder of a token has spent.
@@ -152,6 +182,33 @@ impl Tokens {
             }
         })
     }
+}
+
+/// A token, the one that made it, and so on. A chain that leads back to itself ends where it began.
+fn lineage<'a>(tokens: &'a [Token], token: &'a Token) -> impl Iterator<Item = &'a Token> {
+    let maker = |token: &&'a Token| {
+        let maker = token.maker.as_ref()?;
+        tokens.iter().find(|one| one.id == *maker)
+    };
+    std::iter::successors(Some(token), maker).take(tokens.len())
+}
+
+/// Whether a token is still good. A share link is as good as the token that made it.
+fn standing(tokens: &[Token], token: &Token, now: i64) -> Standing {
+    let mut last = None;
+    for one in lineage(tokens, token) {
+        if one.is_expired(now) {
+            return Standing::Expired;
+        }
+        last = one.maker.as_ref();
+    }
+    // The last one has no maker, or one that is gone.
+    if last.is_none() { Standing::Good } else { Standing::Revoked }
+}
+
+/// Whether a token has this name. People tell tokens apart by name, so case does not matter.
+fn has_name(token: &Token, name: &str) -> bool {
+    token.name.trim().to_lowercase() == name.trim().to_lowercase()
 }
 
 /// Whether a token is still good.
@@ -198,6 +255,57 @@ mod tests {
         assert!(tokens.authenticate(secret.reveal(), 99).is_some());
         assert!(tokens.authenticate(secret.reveal(), 100).is_none());
         assert_eq!(tokens.standing(&token.id, 100), Standing::Expired);
+    }
+
+    #[test]
+    fn a_share_link_ends_with_its_maker() {
+        let (_folder, tokens) = tokens();
+        let new = NewToken { expires_at: Some(100), ..NewToken::new("ann", Role::Driver) };
+        let (ann, _) = tokens.add(new, 1).unwrap();
+        let share =
+            || NewToken { maker: Some(ann.id.clone()), ..NewToken::new("shared by ann", Role::Viewer) };
+        let (link, secret) = tokens.add(share(), 1).unwrap();
+        tokens.add(share(), 1).unwrap();
+        assert_eq!(tokens.authenticate(secret.reveal(), 99).unwrap().expires_at, Some(100));
+        assert_eq!(tokens.standing(&link.id, 100), Standing::Expired);
+        assert!(tokens.authenticate(secret.reveal(), 100).is_none());
+        assert_eq!(tokens.revoke(|token| token.id == ann.id).unwrap().len(), 3, "with both links");
+        assert_eq!(tokens.standing(&link.id, 2), Standing::Revoked);
+        // Also one whose maker went without it.
+        let (link, secret) = tokens.add(share(), 1).unwrap();
+        assert_eq!(tokens.standing(&link.id, 2), Standing::Revoked);
+        assert!(tokens.authenticate(secret.reveal(), 2).is_none());
+    }
+
+    #[test]
+    fn tokens_that_made_each_other_are_no_good() {
+        let (_folder, tokens) = tokens();
+        let (one, secret) = tokens.add(NewToken::new("one", Role::Viewer), 1).unwrap();
+        let made = NewToken { maker: Some(one.id.clone()), ..NewToken::new("other", Role::Viewer) };
+        let (other, _) = tokens.add(made, 1).unwrap();
+        tokens
+            .change(|all| {
+                if let Some(first) = all.iter_mut().find(|token| token.id == one.id) {
+                    first.maker = Some(other.id.clone());
+                }
+            })
+            .unwrap();
+        assert!(tokens.authenticate(secret.reveal(), 2).is_none());
+        assert_eq!(tokens.standing(&other.id, 2), Standing::Revoked);
+    }
+
+    #[test]
+    fn two_tokens_do_not_have_one_name() {
+        let (_folder, tokens) = tokens();
+        let new = NewToken { expires_at: Some(100), ..NewToken::new("Ann", Role::Viewer) };
+        tokens.add(new, 1).unwrap();
+        for name in ["Ann", "ann", " ANN "] {
+            let again = tokens.add(NewToken::new(name, Role::Admin), 2);
+            assert!(matches!(again, Err(TokenFileError::NameTaken { .. })), "{name}");
+        }
+        // One that is over gives its name back.
+        tokens.add(NewToken::new("ann", Role::Driver), 100).unwrap();
+        assert_eq!(tokens.list().len(), 1);
     }
 
     #[test]

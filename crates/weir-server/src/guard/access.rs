@@ -91,6 +91,11 @@ fn entry(request: &Request, session: Option<String>, peer: Option<IpAddr>) -> Au
 /// compared with care: but a right one still is, because nobody shall be able to lock somebody else out.
 fn identify(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Principal, Problem> {
     let unauthorized = |code, detail| Problem::new(StatusCode::UNAUTHORIZED, code, detail);
+    if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
+        // Whoever stands in between may have looked at the other one.
+        let detail = "send one Authorization header; which of several is meant cannot be told";
+        return Err(Problem::bad_request("authorization", detail));
+    }
     let presented = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let presented = presented.and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 
 use super::text::Exposition;
+use crate::serve::ConnectionCounts;
 
 /// Upper bounds of the times that requests take, in seconds.
 const BOUNDS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
@@ -20,6 +21,7 @@ pub(crate) struct Metrics {
     lagged: AtomicU64,
     events: AtomicU64,
     event_bytes: AtomicU64,
+    connections: Arc<ConnectionCounts>,
 }
 
 #[derive(Debug, Default)]
@@ -66,6 +68,11 @@ impl Metrics {
         self.event_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// What is counted about connections.
+    pub(crate) fn connections(&self) -> Arc<ConnectionCounts> {
+        Arc::clone(&self.connections)
+    }
+
     /// Writes it all.
     pub(crate) fn write(&self, text: &mut Exposition) {
         let name = "weir_http_requests_total";
@@ -93,5 +100,12 @@ impl Metrics {
             "Streams closed because their reader was too slow.",
             of(&self.lagged),
         );
+        let ConnectionCounts { open, evicted, timed_out, refused } = &*self.connections;
+        text.gauge("weir_connections", "Connections that are open.", of(open));
+        let name = "weir_connections_closed_total";
+        text.about(name, "counter", "Connections that the server closed or did not take, by why.");
+        text.sample(name, &[("why", "room")], of(evicted));
+        text.sample(name, &[("why", "time")], of(timed_out));
+        text.sample(name, &[("why", "refused")], of(refused));
     }
 }

@@ -10,7 +10,7 @@ use weir_wire::MessageId;
 
 use super::errors::{of_failure, of_host, of_problem};
 use super::progress::{Piece, Progress};
-use crate::api::{charge_later, may_begin};
+use crate::api::may_begin;
 use crate::auth::Principal;
 use crate::state::App;
 
@@ -67,7 +67,7 @@ impl Conversation {
         };
         let known = find(&app, who, request, &place, header("x-weir-session")).await?;
         let is_new = known.is_none();
-        let by = Actor::new(&who.name);
+        let by = who.actor();
         let id = match known {
             Some(id) => id,
             None => create(&app, request, &place, header("x-weir-cwd"), &by).await?,
@@ -86,7 +86,6 @@ impl Conversation {
         let query = WatchQuery { format: Format::Agent, cursor, heartbeat: Some(app.settings().heartbeat) };
         let watch = host.watch(&id, query).await.map_err(|error| of_host(&error))?;
         let accepted = host.send(&id, message, &by).await.map_err(|error| of_host(&error))?;
-        charge_later(&app, who, id.clone(), accepted.message_id.clone());
         let turn = RunningTurn { host, id: id.clone(), by, is_over: false };
         let (owner, message) = (who.token_id.clone(), accepted.message_id);
         Ok(Self { app, id, message, place, owner, watch, tells_tools, turn })
@@ -205,6 +204,7 @@ async fn create(
         name: Some(title).filter(|title| !title.trim().is_empty()),
         model: Some(request.model.clone()).filter(|model| model != "default"),
         append_system_prompt: place.instructions.clone(),
+        ask_timeout_s: u32::try_from(app.settings().unattended_ask_timeout.as_secs().max(1)).ok(),
         origin: "openai".to_owned(),
         ..NewSession::default()
     };

@@ -6,30 +6,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tower::Service as _;
 
+use super::activity::{Activity, Answered, Seen, Timely};
+use super::roster::{ConnectionCounts, Place, Roster};
 use super::tls::Loaded;
 use crate::guard::Peer;
-
-/// How long the head of a request may take to arrive.
-const HEAD: Duration = Duration::from_secs(10);
-
-/// How long the handshake of an encrypted connection may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-
-/// Most connections at a time.
-const MOST: usize = 4096;
+use crate::settings::ConnectionLimits;
 
 /// How long to wait when the system gives no more connections.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How often a quiet connection of HTTP/2 is asked whether somebody is there, and how long they may take to say so.
+const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
 /// A server that listens.
 #[derive(Debug)]
@@ -65,71 +63,108 @@ impl Listening {
     }
 
     /// Answers until it is told to stop, and then for as long as open connections may take.
-    pub async fn serve(self, router: Router, stop: oneshot::Receiver<Stopping>) {
+    pub(crate) async fn serve(
+        self,
+        router: Router,
+        limits: ConnectionLimits,
+        counts: Arc<ConnectionCounts>,
+        mut stop: oneshot::Receiver<Stopping>,
+    ) {
         let graceful = GracefulShutdown::new();
-        let room = Arc::new(Semaphore::new(MOST));
-        let mut stop = stop;
+        let roster = Arc::new(Roster::new(limits.most, limits.max_idle_per_peer, counts));
         let patience = loop {
             let taken = tokio::select! {
-                taken = accept(&self.listener, &room) => taken,
+                taken = self.accept(&roster) => taken,
                 stopping = &mut stop => break stopping.map_or(Duration::ZERO, |stopping| stopping.0),
             };
-            let Some((stream, peer, permit)) = taken else { continue };
-            let watcher = graceful.watcher();
-            let (router, tls) = (router.clone(), self.tls.clone());
-            tokio::spawn(async move {
-                let _permit = permit;
-                // Small events must not wait for more.
-                let _ = stream.set_nodelay(true);
-                match tls {
-                    None => answer(stream, peer, router, watcher).await,
-                    Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.acceptor.accept(stream)).await {
-                        Ok(Ok(stream)) => answer(stream, peer, router, watcher).await,
-                        Ok(Err(error)) => tracing::debug!(%peer, %error, "no encrypted connection"),
-                        Err(_) => tracing::debug!(%peer, "the handshake took too long"),
-                    },
-                }
-            });
+            let Some((stream, peer, place)) = taken else { continue };
+            let talk = Talk { peer, limits, activity: Arc::new(Activity::new(place)) };
+            tokio::spawn(talk.run(stream, self.tls.clone(), router.clone(), graceful.watcher()));
         };
         drop(self.listener);
         if tokio::time::timeout(patience, graceful.shutdown()).await.is_err() {
             tracing::debug!("some connections were cut");
         }
     }
-}
 
-async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    // Never closed.
-    let permit = Arc::clone(room).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, peer)) => Some((stream, peer, permit)),
-        Err(error) => {
-            // Out of file descriptors, or the client is gone already: neither is a reason to end.
-            tracing::warn!(%error, "a connection could not be taken");
-            tokio::time::sleep(PAUSE).await;
-            None
+    async fn accept(&self, roster: &Arc<Roster>) -> Option<(TcpStream, SocketAddr, Place)> {
+        match self.listener.accept().await {
+            Ok((stream, peer)) => {
+                let place = roster.admit(peer.ip());
+                if place.is_none() {
+                    tracing::warn!(%peer, "a connection was refused: all that are allowed are at work");
+                }
+                Some((stream, peer, place?))
+            }
+            Err(error) => {
+                // Out of file descriptors, or the client is gone already: neither is a reason to end.
+                tracing::warn!(%error, "a connection could not be taken");
+                roster.make_room();
+                tokio::time::sleep(PAUSE).await;
+                None
+            }
         }
     }
 }
 
-async fn answer(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+/// One connection.
+struct Talk {
     peer: SocketAddr,
-    router: Router,
-    watcher: hyper_util::server::graceful::Watcher,
-) {
-    let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
-        router.clone().call(request)
-    });
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%peer, error, "a connection ended");
+    limits: ConnectionLimits,
+    activity: Arc<Activity>,
+}
+
+impl Talk {
+    /// Until one side closes it, or nothing happens for too long.
+    async fn run(self, stream: TcpStream, tls: Option<Loaded>, router: Router, watcher: Watcher) {
+        tokio::select! {
+            () = self.secure(stream, tls, router, watcher) => {}
+            why = self.activity.ended(&self.limits) => {
+                tracing::debug!(peer = %self.peer, ?why, "a connection was closed");
+            }
+        }
+    }
+
+    async fn secure(&self, stream: TcpStream, tls: Option<Loaded>, router: Router, watcher: Watcher) {
+        // Small events must not wait for more.
+        let _ = stream.set_nodelay(true);
+        let stream = Seen::new(stream, Arc::clone(&self.activity));
+        let Some(tls) = tls else { return self.answer(stream, router, watcher).await };
+        match tls.acceptor.accept(stream).await {
+            Ok(stream) => {
+                self.activity.restart();
+                self.answer(stream, router, watcher).await;
+            }
+            Err(error) => tracing::debug!(peer = %self.peer, %error, "no encrypted connection"),
+        }
+    }
+
+    async fn answer(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        router: Router,
+        watcher: Watcher,
+    ) {
+        let (peer, limits, activity) = (self.peer, self.limits, Arc::clone(&self.activity));
+        let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+            let under_way = activity.request();
+            let mut request = request.map(|body| Body::new(Timely::new(body, limits)));
+            request.extensions_mut().insert(Peer(peer));
+            let answering = router.clone().call(request);
+            async move { answering.await.map(|answer| answer.map(|body| Answered::new(body, under_way))) }
+        });
+        let mut builder = Builder::new(TokioExecutor::new());
+        // This clock runs between requests, too; the first one has a shorter time of ours.
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.next_request);
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(256)
+            .keep_alive_interval(PING.0)
+            .keep_alive_timeout(PING.1);
+        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(%peer, error, "a connection ended");
+        }
     }
 }

@@ -1,13 +1,17 @@
 //! From a router to a server that listens: addresses, connections, TLS, and how it all ends.
 
+mod activity;
 mod address;
 mod connections;
 mod ready;
+mod roster;
 mod server;
 mod tls;
 
+pub(crate) use activity::BodyTooSlow;
 pub use address::{PublicUrl, listening_is_remote};
 pub use connections::{Listening, Stopping};
 pub use ready::{ReadyFile, link, write_ready_file};
-pub use server::{ServeError, ServeOptions, Server};
+pub(crate) use roster::ConnectionCounts;
+pub use server::{ServeError, ServeOptions, Server, is_reserved};
 pub use tls::{Certificate, Loaded as LoadedCertificate, TlsError};

@@ -27,6 +27,11 @@ const OWNER: &str = "owner";
 /// The name of the token in the ready file. Each start makes a new one, and the last one is no good any more.
 const READY: &str = "ready-file";
 
+/// Whether people may not give this name to a token: the next start would revoke it.
+pub fn is_reserved(name: &str) -> bool {
+    name.trim().eq_ignore_ascii_case(READY)
+}
+
 /// How often the token file is looked at, for streams whose token was revoked from the command line.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often the disk is looked at.
@@ -99,7 +104,6 @@ pub struct Server {
     app: App,
     url: String,
     fingerprint: Option<String>,
-    first_link: Option<String>,
     options: ServeOptions,
 }
 
@@ -130,18 +134,18 @@ impl Server {
         let histories_file = options.data_directory.join("openai-histories.ndjson");
         let histories = Histories::open(histories_file.clone())
             .map_err(|source| ServeError::File { path: histories_file, source })?;
-        let settings = options.settings.clone();
+        let mut settings = options.settings.clone();
+        settings.connections = settings.connections.affordable();
+        // Streams must leave room for those who want to ask something.
+        settings.limits.streams = settings.limits.streams.min(settings.connections.most / 4 * 3).max(1);
         let app = App::new(Parts { host, tokens, audit, places, settings, tls, histories });
-        let seen_as = options.public.first().map(ToString::to_string).unwrap_or_else(|| own.clone());
-        let first = first_token(app.tokens())?;
-        let first_link = first.map(|secret| link(&seen_as, &secret, None));
         if let Some(file) = &options.ready_file {
             let token = ready_token(app.tokens())?;
             let ready = ReadyFile { url: &own, token: token.reveal() };
             write_ready_file(file, &ready)
                 .map_err(|source| ServeError::File { path: file.clone(), source })?;
         }
-        Ok(Self { listening, app, url: own, fingerprint, first_link, options })
+        Ok(Self { listening, app, url: own, fingerprint, options })
     }
 
     /// Where it is, without a slash at the end.
@@ -149,9 +153,20 @@ impl Server {
         &self.url
     }
 
-    /// A link with a token of all rights, at the first start and never again.
-    pub fn first_link(&self) -> Option<&str> {
-        self.first_link.as_deref()
+    /// A link with a token of all rights, if nobody has a token yet but programs by the ready file. The token is made
+    /// here, for whoever can see the link: call this only where it is shown to a person.
+    ///
+    /// # Errors
+    /// If the token cannot be kept.
+    pub fn first_link(&self) -> Result<Option<String>, TokenFileError> {
+        let seen_as = self.options.public.first().map_or_else(|| self.url.clone(), ToString::to_string);
+        let first = first_token(self.app.tokens())?;
+        Ok(first.map(|secret| link(&seen_as, &secret, None)))
+    }
+
+    /// Whether nobody has a token yet but programs by the ready file.
+    pub fn is_first_start(&self) -> bool {
+        self.app.tokens().list().iter().all(|token| token.name == READY)
     }
 
     /// SHA-256 of its certificate.
@@ -171,7 +186,8 @@ impl Server {
         let (stop_listening, stopping) = oneshot::channel();
         let looking = tokio::spawn(look_at_tokens(state.clone()));
         let watching = tokio::spawn(look_at_disk(state.clone()));
-        let serving = tokio::spawn(listening.serve(app(state.clone()), stopping));
+        let (limits, counts) = (state.settings().connections, state.metrics().connections());
+        let serving = tokio::spawn(listening.serve(app(state.clone()), limits, counts, stopping));
         // A channel that was dropped asks as well.
         let _ = stop.recv().await;
         tracing::info!(seconds = options.drain.as_secs(), "stopping: running turns may end");
@@ -198,7 +214,7 @@ impl Server {
 
 /// The token of the first start; none where there are tokens already.
 fn first_token(tokens: &Tokens) -> Result<Option<Secret>, TokenFileError> {
-    if !tokens.list().is_empty() {
+    if tokens.list().iter().any(|token| token.name != READY) {
         return Ok(None);
     }
     tokens.add(NewToken::new(OWNER, Role::Admin), clock::now()).map(|(_, secret)| Some(secret))

@@ -80,6 +80,48 @@ fn the_table_has_every_operation() {
     assert_eq!(described, listed);
 }
 
+#[test]
+fn every_reference_leads_somewhere() {
+    let document: Value = serde_json::from_str(&openapi("/weir")).unwrap();
+    let mut seen = 0;
+    let mut open = vec![&document];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(reference)) = members.get("$ref") {
+                    let pointer =
+                        reference.strip_prefix('#').unwrap_or_else(|| panic!("{reference} is elsewhere"));
+                    assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+                    seen += 1;
+                }
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+#[tokio::test]
+async fn two_authorization_headers_are_refused() {
+    let place = Place::new().await;
+    let (admin, viewer) = (place.token(Role::Admin), place.token(Role::Viewer));
+    for (first, second) in [(admin, viewer), (viewer, admin), (admin, admin), ("weir_wrong", admin)] {
+        let request = crate::support::request("GET", "/v1/me")
+            .header("authorization", format!("Bearer {first}"))
+            .header("authorization", format!("Bearer {second}"));
+        let answer = place.send(request.body(axum::body::Body::empty()).unwrap()).await;
+        assert_eq!(answer.problem(400), "authorization");
+    }
+    let request = crate::support::request("GET", "/v1/models")
+        .header("authorization", format!("Bearer {admin}"))
+        .header("authorization", "Basic x");
+    let answer = place.send(request.body(axum::body::Body::empty()).unwrap()).await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
+}
+
 #[tokio::test]
 async fn nothing_is_done_without_a_token() {
     let place = Place::with(|settings| settings.limits.attempts = Rate { per_minute: 1, burst: 100 }).await;

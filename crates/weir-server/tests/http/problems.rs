@@ -53,6 +53,37 @@ async fn bodies_that_cannot_be_read() {
 }
 
 #[tokio::test]
+async fn lists_are_no_objects() {
+    let place = Place::new().await;
+    let id = place.session().await;
+    let session = |rest: &str| format!("/v1/sessions/{id}/{rest}");
+    for (method, path, list) in [
+        ("POST", "/v1/sessions".to_owned(), json!([place.root()])),
+        ("POST", "/v1/sessions".to_owned(), json!([])),
+        ("PATCH", format!("/v1/sessions/{id}"), json!(["name", false])),
+        ("POST", session("messages"), json!(["1", "text", [], "queue"])),
+        ("POST", session("fork"), json!(["name"])),
+        ("POST", session("share"), json!([60])),
+        ("PUT", session("model"), json!(["opus"])),
+        ("PUT", session("permission-mode"), json!(["plan"])),
+        ("POST", session("permissions/x"), json!(["allow"])),
+        ("POST", session("questions/x"), json!([{}])),
+        ("POST", "/v1/tokens".to_owned(), json!(["mallory", "admin", null, null, null, null])),
+    ] {
+        let answer = place.ask(Role::Admin, method, &path, Some(&list)).await;
+        assert_eq!(answer.problem(422), "json_shape", "{method} {path}");
+        assert_eq!(answer.json()["path"], ".");
+    }
+    // What is not even JSON is told as such.
+    let token = place.token(Role::Driver);
+    let request = request("POST", "/v1/sessions")
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json");
+    let answer = place.send(request.body(Body::from(" [1,")).unwrap()).await;
+    assert_eq!(answer.problem(400), "json_syntax");
+}
+
+#[tokio::test]
 async fn queries_that_cannot_be_read() {
     let place = Place::new().await;
     for query in [

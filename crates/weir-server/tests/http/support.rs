@@ -122,6 +122,19 @@ impl Place {
         Answer { status: parts.status, headers: parts.headers, body }
     }
 
+    /// A stream that is open as long as its body is held, or why there is none.
+    pub(crate) async fn open(&self, token: &str, path: &str) -> Result<Body, Answer> {
+        let request = request("GET", path).header("authorization", format!("Bearer {token}"));
+        let request = request.body(Body::empty()).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        if parts.status == 200 {
+            return Ok(body);
+        }
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Err(Answer { status: parts.status, headers: parts.headers, body })
+    }
+
     /// A request with the token of a role.
     pub(crate) async fn ask(&self, role: Role, method: &str, path: &str, body: Option<&Value>) -> Answer {
         self.ask_with(self.token(role), method, path, body).await

@@ -73,6 +73,87 @@ async fn a_share_link_shows_one_session_and_does_nothing() {
 }
 
 #[tokio::test]
+async fn a_share_link_ends_with_the_token_that_made_it() {
+    let place = Place::new().await;
+    let id = place.session().await;
+    let new = json!({"name": "ann", "role": "driver"});
+    let ann = place.ask(Role::Admin, "POST", "/v1/tokens", Some(&new)).await.json();
+    let share = place
+        .ask_with(ann["token"].as_str().unwrap(), "POST", &format!("/v1/sessions/{id}/share"), None)
+        .await
+        .json();
+    let guest = share["token"].as_str().unwrap();
+    assert_eq!(place.ask_with(guest, "GET", "/v1/me", None).await.status, 200);
+    let listed = place.get(Role::Admin, "/v1/tokens").await.json();
+    let link = listed["tokens"].as_array().unwrap().iter().find(|token| token["id"] == share["token_id"]);
+    assert_eq!(link.unwrap()["maker"], ann["id"]);
+    let path = format!("/v1/tokens/{}", ann["id"].as_str().unwrap());
+    assert_eq!(place.ask(Role::Admin, "DELETE", &path, None).await.status, 204);
+    assert_eq!(place.ask_with(guest, "GET", "/v1/me", None).await.problem(401), "wrong_token");
+}
+
+#[tokio::test]
+async fn two_tokens_of_one_name_are_refused() {
+    let place = Place::new().await;
+    let make = |name: &'static str, role: &'static str| {
+        let place = &place;
+        async move {
+            place.ask(Role::Admin, "POST", "/v1/tokens", Some(&json!({"name": name, "role": role}))).await
+        }
+    };
+    assert_eq!(make("ann", "viewer").await.status, 201);
+    assert_eq!(make("ann", "admin").await.problem(409), "name_taken");
+    assert_eq!(make(" Ann", "admin").await.problem(409), "name_taken");
+    assert_eq!(make("ready-file", "viewer").await.problem(422), "token");
+    assert_eq!(make("Ready-File", "viewer").await.problem(422), "token");
+}
+
+#[tokio::test]
+async fn a_share_link_cannot_take_all_streams() {
+    let place = Place::with(|settings| {
+        let limits = &mut settings.limits;
+        (limits.streams, limits.streams_per_token, limits.streams_per_share) = (20, 6, 4);
+    })
+    .await;
+    let id = place.session().await;
+    let share = || async {
+        let path = format!("/v1/sessions/{id}/share");
+        let share = place.ask(Role::Driver, "POST", &path, None).await.json();
+        share["token"].as_str().unwrap().to_owned()
+    };
+    let open = |token: String| {
+        let (place, id) = (&place, &id);
+        async move { place.open(&token, &format!("/v1/sessions/{id}/events")).await }
+    };
+    let (one, other) = (share().await, share().await);
+    let mut streams = Vec::new();
+    for _ in 0..4 {
+        streams.push(open(one.clone()).await.unwrap());
+    }
+    let refused = open(one.clone()).await.unwrap_err();
+    assert_eq!(refused.problem(429), "token_streams");
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() > 0);
+    // All links of one maker together have as many as a token.
+    for _ in 0..2 {
+        streams.push(open(other.clone()).await.unwrap());
+    }
+    assert_eq!(open(other.clone()).await.unwrap_err().problem(429), "token_streams");
+    // Their maker and everybody else have their own.
+    for role in [Role::Driver, Role::Viewer] {
+        for _ in 0..6 {
+            streams.push(open(place.token(role).to_owned()).await.unwrap());
+        }
+        assert_eq!(open(place.token(role).to_owned()).await.unwrap_err().problem(429), "token_streams");
+    }
+    for _ in 0..2 {
+        streams.push(open(place.token(Role::Admin).to_owned()).await.unwrap());
+    }
+    assert_eq!(open(place.token(Role::Admin).to_owned()).await.unwrap_err().problem(503), "streams");
+    drop(streams);
+    assert!(open(one).await.is_ok());
+}
+
+#[tokio::test]
 async fn whoever_changes_something_is_written_down() {
     let place = Place::new().await;
     let id = place.session().await;

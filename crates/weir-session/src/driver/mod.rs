@@ -419,6 +419,7 @@ impl Driver {
     /// Lets others see what it is doing. Before anybody is told anything, so that they see at least that.
     fn show(&self) {
         let glance = self.calls.glance();
+        glance.set_awaits_person(self.machine.awaits_person());
         glance.set(self.machine.has_process(), self.machine.is_occupied(), self.facts.pid);
         if let Some(id) = &self.machine.view().session.id {
             glance.set_session_id(id);

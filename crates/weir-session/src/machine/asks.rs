@@ -1,7 +1,7 @@
 //! What the CLI asks of us. Every request gets exactly one answer: the first.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weir_transcript::{HostEvent, RequestAnswer, Sink};
@@ -63,6 +63,11 @@ impl Machine {
     /// What the CLI said of itself at the start: commands, models, account.
     pub fn introduction(&self) -> &Value {
         &self.asks.introduction
+    }
+
+    /// Whether a request waits for a person, however long that takes.
+    pub fn awaits_person(&self) -> bool {
+        self.asks.is_a_person_asked()
     }
 
     /// The requests that wait for an answer.
@@ -164,7 +169,7 @@ impl Machine {
             let event =
                 HostEvent::RequestAnswered { request: id.clone(), answer: RequestAnswer::Expired, by: None };
             self.record(event, sink);
-            let answer = denial(&ask, "Nobody answered in time, so this was denied.".to_owned());
+            let answer = denial(&ask, expired(self.settings.limits.answer));
             self.write_answer(id, answer, None);
         }
     }
@@ -202,6 +207,17 @@ impl Machine {
         }
         self.asks.answered.push_back((id.clone(), by));
         self.actions.push(Action::Write(Outgoing::Answer { id, answer }));
+    }
+}
+
+/// What the model is told when no one has answered in time.
+fn expired(limit: Option<Duration>) -> String {
+    match limit.map(|limit| limit.as_secs()) {
+        None | Some(0) => "No one answered in time, so this was denied.".to_owned(),
+        Some(seconds) if seconds % 60 == 0 => {
+            format!("No one answered within {} min, so this was denied.", seconds / 60)
+        }
+        Some(seconds) => format!("No one answered within {seconds} s, so this was denied."),
     }
 }
 

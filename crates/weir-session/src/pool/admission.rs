@@ -11,8 +11,19 @@ pub(super) struct Resident {
     pub(super) has_process: bool,
     /// Whether it has something to do.
     pub(super) is_busy: bool,
+    /// Whether it only waits until a person answers.
+    pub(super) awaits_person: bool,
     /// When it was last used; more is later.
     pub(super) touched: u64,
+}
+
+/// How many processes there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Capacity {
+    /// Those that work, start, end or are idle.
+    pub(super) most: usize,
+    /// Those of conversations that wait for a person, in addition. Beyond this they count like the others.
+    pub(super) max_awaiting: usize,
 }
 
 /// What to do about one more process.
@@ -47,9 +58,12 @@ struct Claims {
 }
 
 impl Room {
-    /// How many processes there are or are promised, spares aside.
-    pub(super) fn taken(&self, residents: &[Resident]) -> usize {
-        self.claims.len() + residents.iter().filter(|resident| self.is_counted(resident)).count()
+    /// How many places are taken by processes that exist or are promised, spares aside. A conversation that waits for
+    /// a person gives its place back while it waits.
+    pub(super) fn taken(&self, residents: &[Resident], capacity: Capacity) -> usize {
+        let counted = || residents.iter().filter(|resident| self.is_counted(resident));
+        let awaiting = counted().filter(|resident| resident.awaits_person).count();
+        self.claims.len() + counted().count() - awaiting.min(capacity.max_awaiting)
     }
 
     /// Whether a conversation has room of its own, for which no claim stands.
@@ -60,12 +74,18 @@ impl Room {
     }
 
     /// Decides whether the conversation `key` may have a process.
-    pub(super) fn admit(&self, key: &str, residents: &[Resident], spares: usize, most: usize) -> Admission {
+    pub(super) fn admit(
+        &self,
+        key: &str,
+        residents: &[Resident],
+        spares: usize,
+        capacity: Capacity,
+    ) -> Admission {
         if let Some(claims) = self.claims.get(key) {
             return if claims.is_ready { Admission::Admitted } else { Admission::Wait };
         }
         let has_room = residents.iter().any(|resident| resident.key == key && self.is_counted(resident));
-        if has_room || self.taken(residents) + spares < most {
+        if has_room || self.taken(residents, capacity) + spares < capacity.most {
             return Admission::Admitted;
         }
         if spares > 0 {
@@ -115,24 +135,57 @@ mod tests {
     use super::*;
 
     fn resident(key: &str, has_process: bool, is_busy: bool, touched: u64) -> Resident {
-        Resident { key: key.into(), has_process, is_busy, touched }
+        Resident { key: key.into(), has_process, is_busy, awaits_person: false, touched }
+    }
+
+    /// A conversation that waits for a person.
+    fn awaiting(key: &str) -> Resident {
+        Resident { awaits_person: true, ..resident(key, true, true, 1) }
+    }
+
+    fn room_for(most: usize) -> Capacity {
+        Capacity { most, max_awaiting: 0 }
+    }
+
+    #[test]
+    fn who_waits_for_a_person_makes_room_for_others() {
+        let capacity = Capacity { most: 1, max_awaiting: 2 };
+        let room = Room::default();
+        let residents = [awaiting("a"), awaiting("b")];
+        assert_eq!(room.taken(&residents, capacity), 0);
+        assert_eq!(room.admit("c", &residents, 0, capacity), Admission::Admitted);
+        // The one that waits keeps its process and may go on at once.
+        assert_eq!(room.admit("a", &residents, 0, capacity), Admission::Admitted);
+        let residents = [awaiting("a"), awaiting("b"), resident("c", true, true, 1)];
+        assert_eq!(room.admit("d", &residents, 0, capacity), Admission::Full);
+    }
+
+    #[test]
+    fn only_so_many_wait_without_a_place() {
+        let capacity = Capacity { most: 1, max_awaiting: 2 };
+        let residents = [awaiting("a"), awaiting("b"), awaiting("c")];
+        assert_eq!(Room::default().taken(&residents, capacity), 1);
+        assert_eq!(Room::default().admit("d", &residents, 0, capacity), Admission::Full);
+        // One that is answered counts at once; nobody else starts until there is room again.
+        let residents = [awaiting("a"), resident("b", true, true, 1)];
+        assert_eq!(Room::default().admit("d", &residents, 0, capacity), Admission::Full);
     }
 
     #[test]
     fn there_is_room_until_the_limit_is_reached() {
         let residents = [resident("a", true, true, 1), resident("b", false, false, 2)];
         let mut room = Room::default();
-        assert_eq!(room.admit("b", &residents, 0, 2), Admission::Admitted);
+        assert_eq!(room.admit("b", &residents, 0, room_for(2)), Admission::Admitted);
         room.claim("c", true, None);
-        assert_eq!(room.admit("b", &residents, 0, 2), Admission::Full);
+        assert_eq!(room.admit("b", &residents, 0, room_for(2)), Admission::Full);
         room.release("c", None);
-        assert_eq!(room.admit("b", &residents, 0, 2), Admission::Admitted);
+        assert_eq!(room.admit("b", &residents, 0, room_for(2)), Admission::Admitted);
     }
 
     #[test]
     fn who_has_a_process_keeps_it() {
         let residents = [resident("a", true, true, 1)];
-        assert_eq!(Room::default().admit("a", &residents, 0, 1), Admission::Admitted);
+        assert_eq!(Room::default().admit("a", &residents, 0, room_for(1)), Admission::Admitted);
     }
 
     #[test]
@@ -141,47 +194,47 @@ mod tests {
         room.claim("a", true, None);
         room.claim("a", true, None);
         let residents = [resident("a", true, true, 1)];
-        assert_eq!(room.taken(&residents), 1);
-        assert_eq!(room.admit("a", &residents, 0, 2), Admission::Admitted);
-        assert_eq!(room.admit("b", &residents, 0, 2), Admission::Admitted);
+        assert_eq!(room.taken(&residents, room_for(1)), 1);
+        assert_eq!(room.admit("a", &residents, 0, room_for(2)), Admission::Admitted);
+        assert_eq!(room.admit("b", &residents, 0, room_for(2)), Admission::Admitted);
         room.release("a", None);
-        assert_eq!(room.taken(&residents), 1);
+        assert_eq!(room.taken(&residents, room_for(1)), 1);
     }
 
     #[test]
     fn a_spare_goes_before_anybody_else_and_then_the_one_that_was_idle_longest() {
         let residents =
             [resident("a", true, false, 7), resident("b", true, false, 3), resident("c", true, true, 1)];
-        assert_eq!(Room::default().admit("d", &residents, 1, 4), Admission::DropSpare);
-        assert_eq!(Room::default().admit("d", &residents, 0, 3), Admission::Evict("b".into()));
+        assert_eq!(Room::default().admit("d", &residents, 1, room_for(4)), Admission::DropSpare);
+        assert_eq!(Room::default().admit("d", &residents, 0, room_for(3)), Admission::Evict("b".into()));
     }
 
     #[test]
     fn nobody_who_is_busy_or_about_to_be_has_to_go() {
         let busy = [resident("a", true, true, 1), resident("b", true, true, 2)];
-        assert_eq!(Room::default().admit("c", &busy, 0, 2), Admission::Full);
+        assert_eq!(Room::default().admit("c", &busy, 0, room_for(2)), Admission::Full);
         let idle = [resident("a", true, false, 1)];
         let mut room = Room::default();
         room.claim("a", true, None);
-        assert_eq!(room.admit("c", &idle, 0, 1), Admission::Full);
+        assert_eq!(room.admit("c", &idle, 0, room_for(1)), Admission::Full);
     }
 
     #[test]
     fn room_that_is_being_made_is_not_given_twice() {
         let residents = [resident("a", true, false, 1), resident("b", true, false, 2)];
         let mut room = Room::default();
-        assert_eq!(room.admit("c", &residents, 0, 2), Admission::Evict("a".into()));
+        assert_eq!(room.admit("c", &residents, 0, room_for(2)), Admission::Evict("a".into()));
         room.claim("c", false, Some("a".into()));
         // Another message for the same conversation waits, another conversation takes the next.
-        assert_eq!(room.admit("c", &residents, 0, 2), Admission::Wait);
-        assert_eq!(room.admit("d", &residents, 0, 2), Admission::Evict("b".into()));
+        assert_eq!(room.admit("c", &residents, 0, room_for(2)), Admission::Wait);
+        assert_eq!(room.admit("d", &residents, 0, room_for(2)), Admission::Evict("b".into()));
         // The one that leaves has no right to stay.
-        assert_eq!(room.admit("a", &residents, 0, 2), Admission::Evict("b".into()));
+        assert_eq!(room.admit("a", &residents, 0, room_for(2)), Admission::Evict("b".into()));
         let left = [resident("a", false, false, 1), resident("b", true, false, 2)];
         room.is_ready("c", Some("a"));
-        assert_eq!(room.admit("c", &left, 0, 2), Admission::Admitted);
-        assert_eq!(room.taken(&left), 2);
+        assert_eq!(room.admit("c", &left, 0, room_for(2)), Admission::Admitted);
+        assert_eq!(room.taken(&left, room_for(1)), 2);
         room.release("c", Some("a"));
-        assert_eq!(room.taken(&left), 1);
+        assert_eq!(room.taken(&left, room_for(1)), 1);
     }
 }

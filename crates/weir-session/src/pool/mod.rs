@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use admission::Room;
+use admission::{Capacity, Room};
 use room::residents;
 use spare::Spare;
 use tokio::sync::Notify;
@@ -27,8 +27,12 @@ use crate::session::{Message, Sent, Session};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolOptions {
-    /// Most processes at a time.
+    /// Most processes at a time, apart from those of conversations that wait for a person.
     pub most: usize,
+    /// Most processes of conversations that wait for a person, in addition to `most`; beyond this they take a place
+    /// like the others. A conversation that gets its answer goes on at once, so that there may be `most` and this many
+    /// at work for a while; no other one is started then.
+    pub max_awaiting: usize,
     /// How long a process with nothing to do stays.
     pub idle: Option<Duration>,
     /// A process is replaced after this many turns, because the CLI grows.
@@ -44,6 +48,7 @@ impl Default for PoolOptions {
     fn default() -> Self {
         Self {
             most: 8,
+            max_awaiting: 16,
             idle: Some(Duration::from_secs(10 * 60)),
             most_turns: Some(200),
             most_bytes: Some(2 << 30),
@@ -123,6 +128,11 @@ impl Pool {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn capacity(&self) -> Capacity {
+        let PoolOptions { most, max_awaiting, .. } = self.inner.options;
+        Capacity { most, max_awaiting }
+    }
+
     /// The conversation of this name: the one that is there, or a new one.
     ///
     /// If it is there, it goes on with these options, see [`Session::reconfigure`]: where they need another process,
@@ -183,7 +193,7 @@ impl Pool {
             return;
         }
         state.spares.retain(|spare| !spare.is_dead());
-        let taken = state.room.taken(&residents(&state));
+        let taken = state.room.taken(&residents(&state), self.capacity());
         for (fingerprint, recipe) in state.recipes.clone() {
             let ready = state.spares.iter().filter(|spare| spare.fingerprint == fingerprint).count();
             let room = self.inner.options.most.saturating_sub(taken + state.spares.len());

@@ -58,7 +58,7 @@ impl Pool {
         state.spares.retain(|spare| !spare.is_dead());
         let (residents, spares) = (residents(&state), state.spares.len());
         let claim = |evicted| Claim { pool: self.clone(), key: key.to_owned(), evicted };
-        match state.room.admit(key, &residents, spares, self.inner.options.most) {
+        match state.room.admit(key, &residents, spares, self.capacity()) {
             Admission::Wait => Ok(Admitted::WhenOthersAre),
             Admission::Full => Err(PoolError::Full { most: self.inner.options.most }),
             Admission::DropSpare if let Some(spare) = state.spares.pop() => {
@@ -109,6 +109,7 @@ pub(super) fn residents(state: &State) -> Vec<Resident> {
             has_process: glance.has_process(),
             // What the CLI does not keep on disk would be lost with the process.
             is_busy: glance.is_busy() || glance.needs_its_process(),
+            awaits_person: glance.awaits_person(),
             touched: glance.touched(),
         }
     };

@@ -326,6 +326,7 @@ export type Cost = {
 export type CreateSession = {
   allowed_tools?: Array<string>;
   append_system_prompt?: string | null;
+  ask_timeout_s?: number | null;
   cwd: string;
   disallowed_tools?: Array<string>;
   key?: string | null;
@@ -428,6 +429,7 @@ export type ForkSession = {
 };
 
 export type Health = {
+  reasons?: Array<string>;
   status: string;
 };
 
@@ -933,6 +935,7 @@ export type TokenInfo = {
   created_at: number;
   expires_at?: number | null;
   id: string;
+  maker?: string | null;
   max_cost_usd?: number | null;
   name: string;
   requests_per_minute?: number | null;
@@ -997,6 +1000,8 @@ export type ToolDetail = {
 export type ToolState = "pending" | "waiting_for_permission" | "running" | "succeeded" | "failed" | "denied" | "interrupted" | "unknown";
 
 export type ToolUseId = string;
+
+export type ToolsOption = "hidden" | "reasoning";
 
 export type TranscriptPage = {
   entries: Array<Entry>;
@@ -1090,7 +1095,9 @@ export type View = {
 };
 
 export type WaitingFor = {
+  budget?: boolean;
   permissions: number;
+  process?: boolean;
   questions: number;
 };
 

@@ -1,0 +1,133 @@
+//! A token spends what it may, however its messages are spread.
+
+use serde_json::{Value, json};
+
+use crate::common::{Client, SAYS_HELLO, eventually};
+use crate::support::Served;
+
+/// What one answer of the simulated CLI costs.
+fn price(served: &Served) -> f64 {
+    let session = served.session();
+    served.send(&session, SAYS_HELLO);
+    let info = eventually("a price", || {
+        Some(served.info(&session)).filter(|info| info["status"] == "idle" && info["cost_usd"].is_number())
+    });
+    info["cost_usd"].as_f64().unwrap()
+}
+
+fn with_budget(served: &Served, name: &str, usd: f64) -> Client {
+    let new = json!({"name": name, "role": "driver", "max_cost_usd": usd});
+    let made = served.client.post("/v1/tokens", &new).expect(201).json();
+    served.client.with(made["token"].as_str().unwrap())
+}
+
+fn spent(served: &Served, name: &str) -> f64 {
+    let tokens = served.client.get("/v1/tokens").expect(200).json();
+    let mut all = tokens["tokens"].as_array().unwrap().iter();
+    all.find(|token| token["name"] == name).unwrap()["spent_usd"].as_f64().unwrap()
+}
+
+/// Waits until all messages of the sessions have ended, and gives them.
+fn ended(served: &Served, sessions: &[String]) -> Vec<Value> {
+    let mut all = Vec::new();
+    for session in sessions {
+        all.extend(eventually("the end of all messages", || {
+            let list = served.client.get(&format!("/v1/sessions/{session}/messages")).expect(200).json();
+            let list = list["messages"].as_array().unwrap().clone();
+            let is_open = |message: &Value| ["queued", "sent"].contains(&message["state"].as_str().unwrap());
+            (!list.iter().any(is_open)).then_some(list)
+        }));
+    }
+    all
+}
+
+/// Sends twenty messages with a token that may pay for one and a half, and looks at what came of it.
+fn twenty_messages(sessions: usize) {
+    let served = Served::with(&["--max-processes", "8"]);
+    let price = price(&served);
+    let poor = with_budget(&served, "poor", 1.5 * price);
+    let sessions: Vec<String> = (0..sessions).map(|_| served.session()).collect();
+    let mut accepted = 0;
+    for number in 0..20 {
+        let session = &sessions[number % sessions.len()];
+        let body = json!({"client_id": number.to_string(), "text": SAYS_HELLO});
+        let answer = poor.post(&format!("/v1/sessions/{session}/messages"), &body);
+        // Those that come when all is spent are refused at once.
+        assert!([202, 403].contains(&answer.status), "{}", answer.text());
+        accepted += usize::from(answer.status == 202);
+    }
+    let messages = ended(&served, &sessions);
+    assert_eq!(messages.len(), accepted);
+    let answered = messages.iter().filter(|message| message["state"] == "answered").count();
+    assert_eq!(answered, 2, "{messages:#?}");
+    for message in messages.iter().filter(|message| message["state"] != "answered") {
+        assert_eq!(message["state"], "failed");
+        let why = message["error"].as_str().unwrap();
+        assert!(why.contains("the budget of the token `poor` is spent"), "{why}");
+    }
+    let spent = spent(&served, "poor");
+    assert!(spent <= 2.5 * price + 1e-9, "at most one turn too much: {spent} at {price} each");
+}
+
+#[test]
+fn twenty_messages_in_one_session_spend_the_budget_and_one_turn_at_most() {
+    twenty_messages(1);
+}
+
+#[test]
+fn twenty_messages_in_many_sessions_spend_the_budget_and_one_turn_at_most() {
+    twenty_messages(10);
+}
+
+#[test]
+fn turns_of_a_token_that_can_pay_run_at_the_same_time() {
+    let served = Served::with(&["--max-processes", "4"]);
+    let price = price(&served);
+    let rich = with_budget(&served, "rich", 1000.0 * price);
+    let (one, other) = (served.session(), served.session());
+    let send = |session: &str, text: &str| {
+        let body = json!({"client_id": text, "text": text});
+        rich.post(&format!("/v1/sessions/{session}/messages"), &body).expect(202);
+    };
+    send(&one, SAYS_HELLO);
+    eventually("it is known what a turn costs", || (spent(&served, "rich") > 0.0).then_some(()));
+    send(&one, crate::common::IS_SLOW);
+    served.wait_for_status(&one, "running");
+    send(&other, SAYS_HELLO);
+    ended(&served, &[other]);
+    assert_eq!(served.info(&one)["status"], "running");
+}
+
+#[test]
+fn openai_clients_have_the_same_budget() {
+    let served = Served::start();
+    let price = price(&served);
+    let poor = with_budget(&served, "poor", 0.5 * price);
+    let body = json!({"model": "default", "messages": [{"role": "user", "content": SAYS_HELLO}]});
+    poor.post("/v1/chat/completions", &body).expect(200);
+    assert!(spent(&served, "poor") >= price - 1e-9, "what was spent is counted before the answer comes");
+    assert!(poor.post("/v1/chat/completions", &body).status >= 400);
+    assert!(spent(&served, "poor") <= 1.5 * price);
+}
+
+#[test]
+fn a_revoked_token_pays_for_nothing_that_waits() {
+    let served = Served::start();
+    let price = price(&served);
+    let session = served.session();
+    let poor = with_budget(&served, "poor", 100.0 * price);
+    let path = format!("/v1/sessions/{session}/messages");
+    poor.post(&path, &json!({"client_id": "1", "text": crate::common::IS_SLOW})).expect(202);
+    served.wait_for_status(&session, "running");
+    poor.post(&path, &json!({"client_id": "2", "text": SAYS_HELLO})).expect(202);
+    let id = {
+        let tokens = served.client.get("/v1/tokens").expect(200).json();
+        let mut all = tokens["tokens"].as_array().unwrap().iter();
+        all.find(|token| token["name"] == "poor").unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    served.client.ask("DELETE", &format!("/v1/tokens/{id}"), &[], None).expect(204);
+    served.client.post(&format!("/v1/sessions/{session}/interrupt"), &json!({})).expect(200);
+    let messages = ended(&served, &[session]);
+    let why = messages[1]["error"].as_str().unwrap();
+    assert!(messages[1]["state"] == "failed" && why.contains("was revoked"), "{messages:#?}");
+}

@@ -1,0 +1,241 @@
+//! What tokens may still spend, for all sessions together, asked when a message is handed to the CLI.
+//!
+//! What a turn costs is known at its end only. So money is set aside for each turn that runs: as much as the most
+//! expensive turn of the token so far. While nothing is known about a token, one of its turns runs at a time. A token
+//! therefore exceeds its budget by at most one turn, or by as much as turns that run at the same time cost more than
+//! any turn before them.
+//!
+//! The CLI does not say what a turn cost that was interrupted or cut off. Such a turn is charged like the most expensive
+//! one so far: otherwise whoever interrupts every turn would never pay.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use weir_host::{Payment, Purse};
+
+use super::tokens::Tokens;
+
+/// What a turn of unknown cost is charged while no cost of the token is known, as a part of its budget.
+const UNKNOWN_PART: f64 = 0.05;
+
+/// The budgets of all tokens of a server.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    tokens: Tokens,
+    accounts: Mutex<Accounts>,
+}
+
+#[derive(Debug, Default)]
+struct Accounts {
+    by_token: HashMap<String, Account>,
+    last_ticket: u64,
+}
+
+/// What is known of a token beyond its file.
+#[derive(Debug, Default)]
+struct Account {
+    /// Money that is set aside, by ticket. None where nothing is known: all that is left.
+    set_aside: HashMap<u64, Option<f64>>,
+    /// The most expensive turn so far.
+    largest: Option<f64>,
+    /// What was spent and could not be written to the file. It counts all the same.
+    unwritten: f64,
+}
+
+/// What to do about one more turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Verdict {
+    /// Set this much aside.
+    Pays(Option<f64>),
+    Waits,
+    Spent,
+}
+
+impl Account {
+    fn judge(&self, spent: f64, limit: f64) -> Verdict {
+        if spent >= limit {
+            return Verdict::Spent;
+        }
+        if self.set_aside.is_empty() {
+            return Verdict::Pays(self.largest);
+        }
+        let set_aside: Option<f64> = self.set_aside.values().copied().sum();
+        match set_aside.zip(self.largest) {
+            Some((set_aside, largest)) if spent + set_aside + largest <= limit => {
+                Verdict::Pays(Some(largest))
+            }
+            _ => Verdict::Waits,
+        }
+    }
+}
+
+impl Budgets {
+    pub(crate) fn new(tokens: Tokens) -> Self {
+        Self { tokens, accounts: Mutex::default() }
+    }
+
+    /// What a turn is charged whose cost nobody knows.
+    fn assumed_cost(&self, account: &str) -> f64 {
+        let limit = self.tokens.find(account).and_then(|token| token.max_cost_usd);
+        let largest = self.lock().by_token.get(account).and_then(|known| known.largest);
+        largest.or_else(|| limit.map(|limit| limit * UNKNOWN_PART)).unwrap_or(0.0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Accounts> {
+        // No statement under the lock can panic half way.
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Purse for Budgets {
+    fn reserve(&self, account: &str) -> Payment {
+        let Some(token) = self.tokens.find(account) else {
+            let reason =
+                "the token that would have paid for this message was revoked; send it with another one";
+            return Payment::Refused(reason.to_owned());
+        };
+        let mut accounts = self.lock();
+        accounts.last_ticket += 1;
+        let ticket = accounts.last_ticket;
+        let Some(limit) = token.max_cost_usd else { return Payment::Reserved(ticket) };
+        let known = accounts.by_token.entry(account.to_owned()).or_default();
+        let spent = token.spent_usd + known.unwritten;
+        match known.judge(spent, limit) {
+            Verdict::Pays(amount) => {
+                known.set_aside.insert(ticket, amount);
+                Payment::Reserved(ticket)
+            }
+            Verdict::Waits => Payment::Wait,
+            Verdict::Spent => Payment::Refused(format!(
+                "the budget of the token `{}` is spent: ${spent:.4} of ${limit:.4}; use a token with a larger one \
+                 (`weir token add NAME --max-cost USD`)",
+                token.name
+            )),
+        }
+    }
+
+    fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {
+        let known_cost = cost_usd.filter(|cost| cost.is_finite());
+        let cost = known_cost.unwrap_or_else(|| self.assumed_cost(account));
+        if cost > 0.0 {
+            // Before the money is free again: nobody may see it twice.
+            let charged = self.tokens.charge(account, cost);
+            let mut accounts = self.lock();
+            let known = accounts.by_token.entry(account.to_owned()).or_default();
+            if known_cost.is_some() {
+                known.largest = Some(known.largest.map_or(cost, |largest| largest.max(cost)));
+            }
+            if let Err(error) = charged {
+                tracing::error!(%error, token = account, cost, "a cost is counted in memory only");
+                known.unwritten += cost;
+            }
+        }
+        let mut accounts = self.lock();
+        if let Some(known) = accounts.by_token.get_mut(account) {
+            known.set_aside.remove(&ticket);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::role::Role;
+    use super::super::token::NewToken;
+    use super::*;
+
+    fn budgets(limit: f64) -> (tempfile::TempDir, Budgets, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = Tokens::open(folder.path().join("tokens.json")).unwrap();
+        let new = NewToken { max_cost_usd: Some(limit), ..NewToken::new("ci", Role::Driver) };
+        let id = tokens.add(new, 1).unwrap().0.id;
+        (folder, Budgets::new(tokens), id)
+    }
+
+    #[track_caller]
+    fn reserved(payment: Payment) -> u64 {
+        let Payment::Reserved(ticket) = payment else { panic!("{payment:?}") };
+        ticket
+    }
+
+    #[test]
+    fn one_turn_at_a_time_while_nothing_is_known() {
+        let (_folder, budgets, id) = budgets(1.0);
+        let first = reserved(budgets.reserve(&id));
+        assert_eq!(budgets.reserve(&id), Payment::Wait);
+        budgets.settle(&id, first, Some(0.125));
+        // Now it is known what a turn costs: seven more fit, and no eighth.
+        let more: Vec<u64> = (0..7).map(|_| reserved(budgets.reserve(&id))).collect();
+        assert_eq!(budgets.reserve(&id), Payment::Wait);
+        for ticket in more {
+            budgets.settle(&id, ticket, Some(0.125));
+        }
+        assert!(matches!(budgets.reserve(&id), Payment::Refused(reason) if reason.contains("`ci`")));
+    }
+
+    #[test]
+    fn twenty_turns_of_more_than_half_the_budget_are_two() {
+        let (_folder, budgets, id) = budgets(1.0);
+        let (mut running, mut ran) = (Vec::new(), 0);
+        // As many as may, as soon as they may.
+        loop {
+            match budgets.reserve(&id) {
+                Payment::Reserved(ticket) => running.push(ticket),
+                Payment::Wait => {
+                    budgets.settle(&id, running.remove(0), Some(0.65));
+                    ran += 1;
+                }
+                Payment::Refused(_) => break,
+            }
+            assert!(ran < 20);
+        }
+        let spent = budgets.tokens.find(&id).unwrap().spent_usd;
+        assert!(running.is_empty() && spent <= 1.0 + 0.65, "{spent}");
+    }
+
+    #[test]
+    fn what_never_ran_costs_nothing_and_makes_room() {
+        let (_folder, budgets, id) = budgets(1.0);
+        let first = reserved(budgets.reserve(&id));
+        budgets.settle(&id, first, Some(0.0));
+        reserved(budgets.reserve(&id));
+        assert!(budgets.tokens.find(&id).unwrap().spent_usd.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn who_interrupts_every_turn_pays_all_the_same() {
+        let again = budgets(1.0);
+        let (_folder, budgets, id) = budgets(1.0);
+        let mut turns = 0;
+        while let Payment::Reserved(ticket) = budgets.reserve(&id) {
+            budgets.settle(&id, ticket, None);
+            turns += 1;
+            assert!(turns < 30, "for ever");
+        }
+        let (_folder, budgets, id) = again;
+        let ticket = reserved(budgets.reserve(&id));
+        budgets.settle(&id, ticket, Some(0.4));
+        let ticket = reserved(budgets.reserve(&id));
+        budgets.settle(&id, ticket, None);
+        let spent = budgets.tokens.find(&id).unwrap().spent_usd;
+        assert!((spent - 0.8).abs() < 1e-9, "{spent}");
+    }
+
+    #[test]
+    fn a_revoked_token_pays_for_nothing() {
+        let (_folder, budgets, id) = budgets(1.0);
+        budgets.tokens.revoke(|token| token.id == id).unwrap();
+        assert!(matches!(budgets.reserve(&id), Payment::Refused(reason) if reason.contains("revoked")));
+    }
+
+    #[test]
+    fn what_cannot_be_written_counts_all_the_same() {
+        let (folder, budgets, id) = budgets(1.0);
+        let first = reserved(budgets.reserve(&id));
+        // A folder in place of the lock: nothing can be changed any more.
+        let lock = folder.path().join("tokens.lock");
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::create_dir(&lock).unwrap();
+        budgets.settle(&id, first, Some(2.0));
+        assert!(matches!(budgets.reserve(&id), Payment::Refused(_)));
+    }
+}

@@ -1,0 +1,257 @@
+//! Who is connected, and who has to go when there is no room for one more.
+//!
+//! A connection on which no request is under way, or whose client does not read its answer, may be closed for another
+//! one. The oldest of the network with the most such connections goes first, so that whoever opens many shuts out
+//! nobody but themselves. Connections that are at work are never closed for others: behind a proxy they all come from
+//! one address, and what they do is limited by token.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// What is counted about connections.
+#[derive(Debug, Default)]
+pub(crate) struct ConnectionCounts {
+    /// Connections that are open.
+    pub(crate) open: AtomicU64,
+    /// Connections that were closed to make room.
+    pub(crate) evicted: AtomicU64,
+    /// Connections that were closed because nothing happened on them.
+    pub(crate) timed_out: AtomicU64,
+    /// Connections that were not taken because there was no room.
+    pub(crate) refused: AtomicU64,
+}
+
+/// Who is connected.
+#[derive(Debug)]
+pub(super) struct Roster {
+    most: usize,
+    max_idle_per_network: usize,
+    state: Mutex<State>,
+    pub(super) counts: Arc<ConnectionCounts>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    connections: HashMap<u64, Entry>,
+    /// Connections that may be closed, by network, the oldest first: by when they became idle, with their number.
+    idle: HashMap<IpAddr, BTreeMap<u64, u64>>,
+    last: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    network: IpAddr,
+    /// When it became idle, as a number that grows; none while it is at work.
+    idle: Option<u64>,
+    evicted: Arc<Notify>,
+}
+
+/// A place on the roster.
+#[derive(Debug)]
+pub(super) struct Place {
+    roster: Arc<Roster>,
+    number: u64,
+    /// Told when the connection has to go.
+    pub(super) evicted: Arc<Notify>,
+}
+
+impl Roster {
+    pub(super) fn new(most: usize, max_idle_per_network: usize, counts: Arc<ConnectionCounts>) -> Self {
+        // With a small limit, one network must not have all of it.
+        let max_idle_per_network = max_idle_per_network.min(most / 2).max(1);
+        Self { most: most.max(1), max_idle_per_network, state: Mutex::default(), counts }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole between any two statements that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for one more connection, which is idle until something is asked on it. None where all are at work.
+    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
+        let network = network(peer);
+        let mut state = self.lock();
+        let idle_there = state.idle.get(&network).map_or(0, BTreeMap::len);
+        if idle_there >= self.max_idle_per_network {
+            self.evict(&mut state, network);
+        }
+        if state.connections.len() >= self.most && !self.evict_any(&mut state) {
+            self.counts.refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        state.last += 1;
+        let (number, evicted) = (state.last, Arc::new(Notify::new()));
+        let entry = Entry { network, idle: None, evicted: Arc::clone(&evicted) };
+        state.connections.insert(number, entry);
+        state.set_idle(number, true);
+        self.counts.open.fetch_add(1, Ordering::Relaxed);
+        Some(Place { roster: Arc::clone(self), number, evicted })
+    }
+
+    /// Makes room where the system has none. Says whether there was somebody to close.
+    pub(super) fn make_room(&self) -> bool {
+        self.evict_any(&mut self.lock())
+    }
+
+    fn evict_any(&self, state: &mut State) -> bool {
+        // Among those with as many, the one that has been idle longest.
+        let oldest = |idle: &BTreeMap<u64, u64>| Reverse(idle.first_key_value().map(|(since, _)| *since));
+        let largest = state.idle.iter().max_by_key(|(_, idle)| (idle.len(), oldest(idle)));
+        let largest = largest.map(|(network, _)| *network);
+        largest.is_some_and(|network| self.evict(state, network))
+    }
+
+    fn evict(&self, state: &mut State, network: IpAddr) -> bool {
+        let oldest = state.idle.get(&network).and_then(|idle| idle.first_key_value());
+        let Some(number) = oldest.map(|(_, number)| *number) else { return false };
+        if let Some(entry) = state.remove(number) {
+            entry.evicted.notify_one();
+            self.counts.open.fetch_sub(1, Ordering::Relaxed);
+            self.counts.evicted.fetch_add(1, Ordering::Relaxed);
+        }
+        true
+    }
+}
+
+impl State {
+    fn set_idle(&mut self, number: u64, is_idle: bool) {
+        let Some(entry) = self.connections.get_mut(&number).filter(|entry| entry.idle.is_some() != is_idle)
+        else {
+            return;
+        };
+        if is_idle {
+            self.last += 1;
+            entry.idle = Some(self.last);
+            self.idle.entry(entry.network).or_default().insert(self.last, number);
+        } else if let Some(since) = entry.idle.take() {
+            let network = entry.network;
+            self.forget_idle(network, since);
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        let entry = self.connections.remove(&number)?;
+        if let Some(since) = entry.idle {
+            self.forget_idle(entry.network, since);
+        }
+        Some(entry)
+    }
+
+    fn forget_idle(&mut self, network: IpAddr, since: u64) {
+        if let Some(idle) = self.idle.get_mut(&network) {
+            idle.remove(&since);
+            if idle.is_empty() {
+                self.idle.remove(&network);
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Whether the connection may be closed for another one.
+    pub(super) fn set_idle(&self, is_idle: bool) {
+        self.roster.lock().set_idle(self.number, is_idle);
+    }
+
+    /// It was closed because nothing happened on it.
+    pub(super) fn timed_out(&self) {
+        self.roster.counts.timed_out.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // One that was evicted is gone already.
+        if self.roster.lock().remove(self.number).is_some() {
+            self.roster.counts.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What counts as one peer. Whoever has one address of IPv6 has all of its /64.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer {
+        IpAddr::V4(_) => peer,
+        IpAddr::V6(address) => match address.to_ipv4_mapped() {
+            Some(address) => IpAddr::V4(address),
+            None => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roster(most: usize, per_network: usize) -> Arc<Roster> {
+        Arc::new(Roster::new(most, per_network, Arc::default()))
+    }
+
+    fn peer(number: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, number])
+    }
+
+    /// Whether it was told to go.
+    async fn is_evicted(place: &Place) -> bool {
+        tokio::time::timeout(std::time::Duration::ZERO, place.evicted.notified()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn whoever_opens_many_loses_their_own() {
+        let roster = roster(10, 100);
+        let quiet = roster.admit(peer(1)).unwrap();
+        let many: Vec<Place> = (0..100).map(|_| roster.admit(peer(2)).unwrap()).collect();
+        assert!(!is_evicted(&quiet).await);
+        assert_eq!(roster.counts.open.load(Ordering::Relaxed), 6, "half of all, and the quiet one");
+        for place in &many[..95] {
+            assert!(is_evicted(place).await);
+        }
+        for place in &many[95..] {
+            assert!(!is_evicted(place).await);
+        }
+        drop(many);
+        assert_eq!(roster.counts.open.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn who_is_at_work_stays() {
+        let roster = roster(4, 4);
+        let places: Vec<Place> = (0..4).map(|number| roster.admit(peer(number)).unwrap()).collect();
+        for place in &places {
+            place.set_idle(false);
+        }
+        assert!(roster.admit(peer(9)).is_none() && !roster.make_room());
+        places[2].set_idle(true);
+        assert!(roster.admit(peer(9)).is_some());
+        assert!(is_evicted(&places[2]).await && !is_evicted(&places[0]).await);
+    }
+
+    #[tokio::test]
+    async fn behind_a_proxy_all_that_work_may_come_from_one_address() {
+        let roster = roster(1000, 10);
+        let places: Vec<Place> = (0..500)
+            .map(|_| {
+                let place = roster.admit(peer(1)).unwrap();
+                place.set_idle(false);
+                place
+            })
+            .collect();
+        for place in &places {
+            assert!(!is_evicted(place).await);
+        }
+    }
+
+    #[test]
+    fn one_network_of_ipv6_is_one_peer() {
+        let of = |text: &str| network(text.parse().unwrap());
+        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+        assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));
+        assert_ne!(of("10.0.0.1"), of("10.0.0.2"));
+    }
+}
