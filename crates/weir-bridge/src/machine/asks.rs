@@ -300,6 +300,7 @@ impl Bridge {
             let Some(card) = self.cards.get_mut(&id) else { return };
             card.record.markdown = text(&ask);
             card.record.ask = Some(ask);
+            card.changed();
             self.keep_card(id);
             self.step_card(id);
             return;
@@ -355,6 +356,7 @@ impl Bridge {
         let Some(card) = self.cards.get_mut(&id) else { return };
         card.record.ask = None;
         markdown.clone_into(&mut card.record.markdown);
+        card.changed();
         self.keep_card(id);
         self.step_card(id);
     }

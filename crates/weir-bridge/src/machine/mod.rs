@@ -7,6 +7,7 @@
 mod accept;
 mod asks;
 mod beside;
+mod card_delivery;
 mod cards;
 mod commands;
 mod edits;
@@ -17,7 +18,9 @@ mod pictures;
 mod records;
 mod reply;
 mod reply_delivery;
+mod reply_step;
 mod restore;
+mod said;
 mod scope;
 mod settings;
 mod turns;
@@ -151,6 +154,7 @@ enum Target {
     File { scope: String },
     Card { id: u64, shown: u64, posted: bool },
     Picture { card: u64 },
+    Document { card: u64 },
     Nothing,
 }
 
@@ -196,6 +200,8 @@ pub struct Bridge {
     first_edit: i64,
     changes: BTreeMap<(Kind, String), Change>,
     actions: Vec<Action>,
+    /// Bytes of text that were looked at.
+    looked_at: u64,
 }
 
 impl Bridge {
@@ -220,6 +226,7 @@ impl Bridge {
             first_edit: 0,
             changes: BTreeMap::new(),
             actions: Vec::new(),
+            looked_at: 0,
         }
     }
 
@@ -240,8 +247,12 @@ impl Bridge {
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_deadline(&self) -> Option<i64> {
         let scopes = self.scopes.values().filter_map(|scope| self.scope_deadline(scope));
-        let cards = self.cards.values().filter_map(|card| self.card_deadline(card));
-        scopes.chain(cards).min()
+        scopes.chain(self.cards_deadline()).min()
+    }
+
+    /// How many bytes of text were looked at so far, to cut it into messages and to render it: the work that texts make.
+    pub fn bytes_looked_at(&self) -> u64 {
+        self.looked_at
     }
 
     /// How many messages have no outcome yet.
@@ -262,7 +273,7 @@ impl Bridge {
         for scope in due {
             self.step_scope(&scope);
         }
-        let cards: Vec<u64> = self.cards.keys().copied().collect();
+        let cards: Vec<u64> = self.cards_in_turn().map(|card| card.record.id).collect();
         for card in cards {
             self.step_card(card);
         }
@@ -276,6 +287,7 @@ impl Bridge {
             Some(Target::File { scope }) => self.file_performed(&scope, result.err().as_ref()),
             Some(Target::Card { id, shown, posted }) => self.card_performed(id, shown, posted, result),
             Some(Target::Picture { card }) => self.picture_performed(card, result.err()),
+            Some(Target::Document { card }) => self.document_performed(card, result.err()),
             Some(Target::Nothing) | None => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::channel::Operation;
 use crate::engine::{Command, Ending, EndingOutcome, PROMPT_PREFIX, Report};
-use crate::markup::split;
+use crate::markup::Splitter;
 
 use super::cards::backoff;
 use super::records::{InboxId, InboxRecord, Kind, Outcome, ReplyRecord, Settled, put};
@@ -257,7 +257,7 @@ impl Bridge {
         let footer = words::footer(&ending).filter(|_| scope.settings.footer);
         let Some(reply) = &mut scope.reply else { return };
         let channel = self.channels.get(&reply.record.place.channel);
-        let so_far = reply.so_far();
+        let so_far = reply.so_far().to_owned();
         // After a restart the engine knows whole texts, and the record what was shown of them.
         let knows_more = reply.has_heard_nothing() && ending.said.len() > so_far.len();
         let said = if knows_more { ending.said.clone() } else { so_far.clone() };
@@ -284,12 +284,18 @@ impl Bridge {
         };
         let mut file = None;
         if let Some(channel) = channel.filter(|channel| channel.files) {
-            let pieces = split(&markdown, channel.markup, channel.longest);
-            if pieces.len() > most_parts {
-                let first = split(&markdown, channel.markup, channel.longest / 2).into_iter().next();
+            let mut splitter = Splitter::new(channel.markup, channel.longest);
+            splitter.advance(&markdown, most_parts);
+            let mut looked_at = splitter.looked_at();
+            if splitter.has_more(&markdown) && splitter.closed().len() >= most_parts {
+                let mut half = Splitter::new(channel.markup, channel.longest / 2);
+                let open = half.advance(&markdown, 1);
+                looked_at += half.looked_at();
+                let first = half.closed().first().cloned().or(open);
                 file = Some(std::mem::take(&mut markdown));
                 markdown = after(first.unwrap_or_default(), words::IN_FILE);
             }
+            self.looked_at += looked_at;
         }
         let left_out = scope.pictures.len().saturating_sub(self.settings.most_pictures);
         if left_out > 0 {
@@ -298,12 +304,15 @@ impl Bridge {
         if let Some(footer) = footer {
             markdown = after(markdown, &footer);
         }
+        // It was for the case that this moment never comes.
+        reply.record.said = String::new();
         reply.record.settled = Some(Settled { markdown, outcome, file, file_sent: false });
-        reply.dirty = true;
+        reply.cut_again();
         if let Some(first) = reply.record.messages.first() {
             scope.record.last_turn = Some((ending.turn, *first));
         }
         scope.send_again = None;
+        self.keep_text(key);
         self.keep_reply(key);
         self.keep_scope(key);
     }

@@ -28,7 +28,7 @@ pub(crate) struct Chat {
     /// Pairing codes that are to be looked up.
     pub(crate) codes: Vec<String>,
     /// What is on the disk.
-    kept: BTreeMap<(Kind, String), Value>,
+    pub(crate) kept: BTreeMap<(Kind, String), Value>,
     settings: Settings,
     channels: BTreeMap<ChannelName, Capabilities>,
     next: u64,

@@ -3,5 +3,6 @@
 
 mod asks;
 mod chat;
+mod large;
 mod lessons;
 mod news;

@@ -309,7 +309,7 @@ impl World {
     }
 
     pub(crate) fn leftovers(&self) -> Vec<&(Kind, String)> {
-        let open = |kind: Kind| matches!(kind, Kind::Inbox | Kind::Reply | Kind::Card);
+        let open = |kind: Kind| !matches!(kind, Kind::Done | Kind::Scope | Kind::Person | Kind::Moved);
         self.disk.keys().filter(|(kind, _)| open(*kind)).collect()
     }
 }
