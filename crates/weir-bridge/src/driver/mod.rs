@@ -6,6 +6,7 @@ mod batch;
 mod beside;
 mod conversations;
 mod engine;
+mod fetch;
 mod pictures;
 mod worker;
 
@@ -29,6 +30,7 @@ use crate::error::BridgeError;
 use crate::machine::{Action, Bridge, Event, Settings};
 use crate::store::BridgeStore;
 use conversations::Conversations;
+use fetch::{Fetcher, Wanted};
 
 /// Most deliveries that wait for the machine; a channel with more to deliver waits.
 const MOST_DELIVERIES: usize = 64;
@@ -47,6 +49,7 @@ pub struct Driver {
     health: HealthOfAll,
     people: Arc<BTreeSet<(ChannelName, UserId)>>,
     conversations: Conversations,
+    fetcher: Fetcher,
     events: mpsc::UnboundedReceiver<Event>,
     tell: mpsc::UnboundedSender<Event>,
     waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
@@ -84,6 +87,7 @@ impl Driver {
         store.forget_blobs(crate::now() - KEEP_FILES)?;
         let (tell, events) = mpsc::unbounded_channel();
         let conversations = Conversations::new(engine, Arc::clone(&store), tell.clone());
+        let fetcher = Fetcher::new(Arc::clone(&store), tell.clone());
         let health = HealthOfAll::new(channels.keys());
         Ok(Self {
             bridge,
@@ -93,6 +97,7 @@ impl Driver {
             health,
             people,
             conversations,
+            fetcher,
             events,
             tell,
             waiting: HashMap::new(),
@@ -210,6 +215,11 @@ impl Driver {
                 }
                 Action::Perform { number, operation } => self.perform(number, operation),
                 Action::Upload { number, place, file, key } => self.upload(number, place, file, key),
+                Action::Fetch { message, index, place, file, blob } => {
+                    if let Some(channel) = self.channels.get(&place.channel).cloned() {
+                        self.fetcher.fetch(channel, Wanted { message, index, place, file, blob });
+                    }
+                }
                 Action::Command { scope, conversation, command } => {
                     self.conversations.command(scope, conversation, command);
                 }

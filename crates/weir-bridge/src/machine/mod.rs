@@ -5,12 +5,14 @@
 //! [`Bridge::restore`] goes on from what was kept: no message is lost, and no answer is given twice.
 
 mod accept;
+mod albums;
 mod asks;
 mod beside;
 mod card_delivery;
 mod cards;
 mod commands;
 mod edits;
+mod files;
 mod limits;
 mod moves;
 mod pairing;
@@ -37,7 +39,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::channel::{
     Attachment, Capabilities, ChannelName, ChatId, Incoming, MessageRef, Operation, OperationError, Place,
-    Sender, UserId,
+    RemoteFile, Sender, UserId,
 };
 use crate::engine::{Answer, Command, ConversationSettings, Report};
 use cards::Card;
@@ -75,6 +77,15 @@ pub enum Event {
         /// What they may do from now on; none if the code was wrong.
         role: Option<Role>,
     },
+    /// A file was fetched, or was not.
+    Fetched {
+        /// The message that it came with.
+        message: InboxId,
+        /// Its number in the message.
+        index: usize,
+        /// The file, which is kept, or why it cannot be had, in a few words.
+        result: Result<Attachment, String>,
+    },
     /// Somebody who is no conversation wants something.
     Beside(Beside),
     /// Time has passed.
@@ -110,6 +121,19 @@ pub enum Action {
         file: Attachment,
         /// Names the upload.
         key: String,
+    },
+    /// Fetches a file that came with a message, keeps it, and tells [`Event::Fetched`].
+    Fetch {
+        /// The message that it came with.
+        message: InboxId,
+        /// Its number in the message.
+        index: usize,
+        /// Where the message stands.
+        place: Place,
+        /// The file.
+        file: RemoteFile,
+        /// The name under which it is kept.
+        blob: String,
     },
     /// Tells the engine to do something.
     Command {
@@ -238,6 +262,7 @@ impl Bridge {
             Event::Performed { number, result } => self.performed(number, result),
             Event::Reported { scope, conversation, report } => self.reported(&scope, &conversation, report),
             Event::CodeChecked { place, sender, role } => self.code_checked(&place, &sender, role),
+            Event::Fetched { message, index, result } => self.fetched(message, index, result),
             Event::Beside(beside) => self.beside(beside),
             Event::Tick => self.tick(),
         }

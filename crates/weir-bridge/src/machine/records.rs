@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::channel::{Attachment, ChannelName, ChatId, MessageRef, Place, Sender, UserId};
+use crate::channel::{Attachment, ChannelName, ChatId, MessageRef, Place, RemoteFile, Sender, UserId};
 use crate::engine::Ask;
 
 /// A change of what is kept. All changes of one step are kept together or not at all.
@@ -111,6 +111,29 @@ pub(super) struct InboxRecord {
     /// Its sender knows that a change of it came too late.
     #[serde(default)]
     pub(super) told_of_edit: bool,
+    /// Its files, until all of them are there or given up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) files: Vec<FileState>,
+    /// The album that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) album: Option<String>,
+    /// When its files are given up. After a restart they are fetched again.
+    #[serde(skip)]
+    pub(super) fetch_until: i64,
+    /// It could not be given to the turn that runs, because of its files or its album.
+    #[serde(skip)]
+    pub(super) held: bool,
+}
+
+/// A file of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum FileState {
+    /// It is with the channel.
+    Wanted(RemoteFile),
+    /// It is kept.
+    There(Attachment),
+    /// It cannot be had, and this says so.
+    Missing(String),
 }
 
 /// What became of a message.

@@ -166,6 +166,7 @@ impl Bridge {
                     None => {
                         let scope = self.scope_for(&record.scope, &record.place);
                         scope.enqueue(record.order, record.id);
+                        self.hold(&record);
                     }
                 },
             }

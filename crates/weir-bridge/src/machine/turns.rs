@@ -21,9 +21,11 @@ pub(super) fn client_id(id: InboxId) -> String {
 impl Bridge {
     /// Does what can be done in a scope now.
     pub(super) fn step_scope(&mut self, key: &str) {
+        self.give_up_files(key);
         self.send_again_if_due(key);
         self.take_endings(key);
         self.start_turn(key);
+        self.steer_complete(key);
         self.step_reply(key);
     }
 
@@ -87,12 +89,18 @@ impl Bridge {
     /// Makes a prompt of what waits, if nothing runs.
     fn start_turn(&mut self, key: &str) {
         let now = self.now;
-        let Some(scope) = self.scopes.get_mut(key) else { return };
+        let Some(scope) = self.scopes.get(key) else { return };
         let is_free = scope.reply.is_none() && scope.steered.is_empty() && scope.endings.is_empty();
-        if !is_free || scope.waiting.is_empty() || now < scope.quiet_until {
+        if !is_free || scope.waiting.is_empty() || now < scope.quiet_until || !self.head_is_ready(scope) {
             return;
         }
-        let count = if scope.settings.queue == QueueMode::Collect { scope.waiting.len() } else { 1 };
+        self.fold_album(key);
+        let complete = self.scopes.get(key).map_or(0, |scope| self.complete_messages(scope));
+        let Some(scope) = self.scopes.get_mut(key) else { return };
+        let count = if scope.settings.queue == QueueMode::Collect { complete } else { complete.min(1) };
+        if count == 0 {
+            return;
+        }
         let messages: Vec<InboxId> = scope.waiting.drain(..count).map(|(_, id)| id).collect();
         let first = messages.first().and_then(|id| self.inbox.get(id)).map(|record| record.text.clone());
         if scope.record.current == 0 {

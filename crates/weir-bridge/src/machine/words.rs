@@ -109,6 +109,14 @@ pub(super) fn reacted(reaction: &str) -> Option<Choice> {
     }
 }
 
+/// Why a file that took too long was left out.
+pub(super) const TOO_SLOW: &str = "it took too long";
+
+/// What the agent reads instead of a file that cannot be had.
+pub(super) fn no_file(name: &str, reason: &str) -> String {
+    format!("[{name} could not be read: {reason}]")
+}
+
 /// What an answer says of pictures that are not shown.
 pub(super) fn more_pictures(count: usize) -> String {
     match count {

@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use weir_bridge::channel::{
-    Capabilities, Channel as _, Incoming, IncomingBody, MessageRef, Operation, OperationError, Place, Sender,
+    Capabilities, Channel as _, Incoming, IncomingBody, IncomingText, MessageRef, Operation, OperationError,
+    Place, Sender,
 };
 use weir_bridge::config::Secret;
 use weir_bridge::engine::{Command, Ending, EndingOutcome, Report};
@@ -109,7 +110,7 @@ impl Counted {
     /// Somebody writes in a chat; gives the scope, the conversation and the name of the prompt.
     fn says(&mut self, chat: &str) -> (String, String, String) {
         self.next += 1;
-        let body = IncomingBody::Text { text: "go".into(), attachments: Vec::new(), reply_to: None };
+        let body = IncomingBody::Text(IncomingText::new("go"));
         self.event(Event::Incoming(Incoming {
             key: self.next.to_string(),
             place: Place { channel: "test".into(), chat: chat.into(), thread: None },

@@ -3,6 +3,7 @@
 
 mod asks;
 mod chat;
+mod files;
 mod large;
 mod lessons;
 mod news;
