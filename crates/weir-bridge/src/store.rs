@@ -142,6 +142,11 @@ impl BridgeStore {
         })
     }
 
+    /// How many files are kept.
+    pub fn blobs(&self) -> Result<u64, BridgeError> {
+        self.run(|connection| connection.query_row("SELECT count(*) FROM blobs", [], |row| row.get(0)))
+    }
+
     /// Takes files away that came before this time; their messages have long been answered.
     pub fn forget_blobs(&self, before: i64) -> Result<usize, BridgeError> {
         self.run(|connection| connection.execute("DELETE FROM blobs WHERE at < ?1", [before]))
