@@ -27,7 +27,7 @@ use crate::channel::{
     OperationError, OutgoingFile, Place, UserId,
 };
 use crate::error::BridgeError;
-use crate::machine::{Action, Bridge, Event, Settings};
+use crate::machine::{Action, Bridge, ButtonKey, Event, Settings};
 use crate::store::BridgeStore;
 use conversations::Conversations;
 use fetch::{Fetcher, Wanted};
@@ -83,7 +83,8 @@ impl Driver {
         let capabilities: BTreeMap<ChannelName, Capabilities> =
             channels.iter().map(|(name, channel)| (name.clone(), channel.capabilities())).collect();
         let people = Arc::new(settings.people.keys().cloned().collect());
-        let (bridge, first) = Bridge::restore(settings, capabilities, store.load()?, crate::now());
+        let (bridge, first) =
+            Bridge::restore(settings, capabilities, button_key()?, store.load()?, crate::now());
         store.forget_blobs(crate::now() - KEEP_FILES)?;
         let (tell, events) = mpsc::unbounded_channel();
         let conversations = Conversations::new(engine, Arc::clone(&store), tell.clone());
@@ -272,6 +273,16 @@ impl Driver {
             let _ = tell.send(Event::Performed { number, result });
         });
     }
+}
+
+/// A key for buttons, from the system's generator.
+fn button_key() -> Result<ButtonKey, BridgeError> {
+    let mut bytes = [0; 32];
+    let generator = rustls::crypto::ring::default_provider().secure_random;
+    generator
+        .fill(&mut bytes)
+        .map_err(|_| BridgeError::Failed("the system gives no random numbers".to_owned()))?;
+    Ok(ButtonKey::new(bytes))
 }
 
 fn channel_ended(ended: Result<Result<(), BridgeError>, tokio::task::JoinError>) -> Result<(), BridgeError> {

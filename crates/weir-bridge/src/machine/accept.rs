@@ -24,7 +24,7 @@ impl Bridge {
             return;
         }
         match incoming.body.clone() {
-            IncomingBody::Button { data, .. } => self.button(incoming, &data),
+            IncomingBody::Button { to, data } => self.button(incoming, &to, &data),
             IncomingBody::Reaction { to, key } => self.reaction(incoming, &to, &key),
             IncomingBody::Text(message) => self.text(incoming, message),
             IncomingBody::Edited { message, text } => self.edited(incoming, &message, &text),

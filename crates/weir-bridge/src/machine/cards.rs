@@ -7,7 +7,7 @@ use crate::channel::{Content, MessageRef, Place};
 use crate::markup::{Markup, Rendered, Splitter};
 
 use super::records::{AskRecord, CardRecord, Kind, put, remove};
-use super::{Bridge, asks, words};
+use super::{Bridge, words};
 
 /// A message of our own.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ impl Bridge {
         let channel = self.channels.get(&card.record.place.channel)?;
         let text = rendered(channel.markup, &card.record.markdown, card.plain);
         let buttons = match &card.record.ask {
-            Some(ask) if channel.buttons => asks::buttons(card.record.id, ask),
+            Some(ask) if channel.buttons => self.buttons(card, ask),
             _ => Vec::new(),
         };
         Some(Content { text, buttons })

@@ -8,6 +8,7 @@ mod accept;
 mod albums;
 mod asks;
 mod beside;
+mod buttons;
 mod card_delivery;
 mod cards;
 mod commands;
@@ -31,6 +32,7 @@ mod words;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 pub use beside::Beside;
+pub use buttons::ButtonKey;
 pub(crate) use records::person_key;
 pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
 pub use settings::{Per, QueueMode, ScopeRule, ScopeSettings, Settings};
@@ -203,6 +205,9 @@ const MOST_PACES: usize = 1_000;
 #[derive(Debug)]
 pub struct Bridge {
     settings: Settings,
+    button_key: ButtonKey,
+    /// Presses and reactions that were taken lately, by their fingerprints.
+    presses: VecDeque<u128>,
     channels: BTreeMap<ChannelName, Capabilities>,
     scopes: BTreeMap<String, Scope>,
     inbox: BTreeMap<InboxId, InboxRecord>,
@@ -230,8 +235,14 @@ pub struct Bridge {
 
 impl Bridge {
     /// A bridge that knows nothing yet.
-    pub fn new(settings: Settings, channels: BTreeMap<ChannelName, Capabilities>) -> Self {
+    pub fn new(
+        settings: Settings,
+        channels: BTreeMap<ChannelName, Capabilities>,
+        button_key: ButtonKey,
+    ) -> Self {
         Self {
+            button_key,
+            presses: VecDeque::new(),
             settings,
             channels,
             scopes: BTreeMap::new(),

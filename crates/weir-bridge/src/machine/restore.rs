@@ -12,17 +12,18 @@ use super::records::{
 use super::reply::Reply;
 use super::settings::{Per, Settings};
 use super::turns::prompt_text;
-use super::{Action, Bridge, delivery_mark, words};
+use super::{Action, Bridge, ButtonKey, delivery_mark, words};
 
 impl Bridge {
     /// A bridge that goes on from what was kept, and what it has to do first.
     pub fn restore(
         settings: Settings,
         channels: BTreeMap<ChannelName, Capabilities>,
+        button_key: ButtonKey,
         kept: Vec<Kept>,
         now: i64,
     ) -> (Self, Vec<Action>) {
-        let mut bridge = Self::new(settings, channels);
+        let mut bridge = Self::new(settings, channels, button_key);
         bridge.now = now;
         // The last edit before the stop may have been a moment ago.
         let slowest = bridge.channels.values().map(|channel| channel.edit_interval_ms).max();

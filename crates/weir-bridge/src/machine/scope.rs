@@ -135,7 +135,7 @@ impl Scope {
 }
 
 /// Whom a scope belongs to alone, by its name.
-fn owner(scope: &str) -> Option<&str> {
+pub(super) fn owner(scope: &str) -> Option<&str> {
     let mut fields = scope.splitn(4, '/').skip(1);
     if fields.next() == Some("user") { fields.nth(1) } else { None }
 }

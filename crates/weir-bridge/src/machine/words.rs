@@ -27,6 +27,9 @@ pub(super) const NOTHING_TO_READ: &str =
     "There is nothing in this message that I can read. Send a text, a picture or a file.";
 pub(super) const WAITS_FOR_ANSWER: &str = "I have asked something, and wait for the answer: choose one of the numbers, or reply to the question. This message is kept for after that.";
 pub(super) const OUT_OF_FOLDER: &str = "`/cd` without a folder goes back to the usual one.";
+pub(super) const OLD_BUTTON: &str =
+    "That button does nothing: its question is closed, or was asked elsewhere.";
+pub(super) const NOT_YOURS: &str = "That question is for somebody else.";
 pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
 
 pub(super) const HELP: &str = "\

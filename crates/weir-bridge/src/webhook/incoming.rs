@@ -126,7 +126,8 @@ mod tests {
         let (incoming, files) = read(body, &"hook".into(), 7).unwrap();
         assert_eq!((incoming.key.as_str(), incoming.order, incoming.direct), ("1", 7, true));
         assert_eq!(files[0].data, b"hi");
-        let body = br#"{"id":"2","chat":"c","sender":{"id":"u"},"choice":{"message":"m","data":"a1:0:1"}}"#;
+        let body =
+            br#"{"id":"2","chat":"c","sender":{"id":"u"},"choice":{"message":"m","data":"a1.0.1.00"}}"#;
         assert!(matches!(read(body, &"hook".into(), 7).unwrap().0.body, IncomingBody::Button { .. }));
         let body = br#"{"id":"3","chat":"c","sender":{"id":"u"},"text":"better","edits":"m"}"#;
         let edited = IncomingBody::Edited { message: "m".into(), text: "better".into() };

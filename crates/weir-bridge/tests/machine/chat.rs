@@ -8,7 +8,7 @@ use weir_bridge::channel::{
     RemoteFile, Sender,
 };
 use weir_bridge::engine::{Answer, Ask, AskKind, Command, Ending, EndingOutcome, Report};
-use weir_bridge::machine::{Action, Bridge, Event, InboxId, Kept, Kind, Role, Settings};
+use weir_bridge::machine::{Action, Bridge, ButtonKey, Event, InboxId, Kept, Kind, Role, Settings};
 use weir_bridge::markup::Markup;
 
 /// A chat in which every operation is done at once.
@@ -68,7 +68,7 @@ impl Chat {
         };
         let channels = BTreeMap::from([("test".into(), capabilities)]);
         Self {
-            bridge: Bridge::new(settings.clone(), channels.clone()),
+            bridge: Bridge::new(settings.clone(), channels.clone(), ButtonKey::new([1; 32])),
             now: 1_000,
             shown: BTreeMap::new(),
             buttons: BTreeMap::new(),
@@ -99,7 +99,8 @@ impl Chat {
         let kept =
             records.map(|((kind, key), value)| Kept { kind: *kind, key: key.clone(), value: value.clone() });
         let (settings, channels) = (self.settings.clone(), self.channels.clone());
-        let (bridge, actions) = Bridge::restore(settings, channels, kept.collect(), self.now);
+        let (bridge, actions) =
+            Bridge::restore(settings, channels, ButtonKey::new([2; 32]), kept.collect(), self.now);
         self.bridge = bridge;
         self.act(actions);
     }
@@ -177,17 +178,26 @@ impl Chat {
         message: Option<&str>,
         group: Option<bool>,
     ) {
+        let mut incoming = self.incoming_of(sender, chat, body);
+        incoming.direct = group.is_none();
+        incoming.addressed = group.unwrap_or(true);
+        incoming.message = message.map(Into::into);
+        self.event(Event::Incoming(incoming));
+    }
+
+    /// What comes in when somebody does this in a chat with nobody else in it.
+    pub(crate) fn incoming_of(&mut self, sender: Sender, chat: &str, body: IncomingBody) -> Incoming {
         self.next += 1;
-        self.event(Event::Incoming(Incoming {
+        Incoming {
             key: self.next.to_string(),
             place: Place { channel: "test".into(), chat: chat.into(), thread: None },
             sender,
-            direct: group.is_none(),
-            addressed: group.unwrap_or(true),
+            direct: true,
+            addressed: true,
             order: i64::try_from(self.next).unwrap_or(0),
-            message: message.map(Into::into),
+            message: None,
             body,
-        }));
+        }
     }
 
     /// Somebody says something in a chat.

@@ -14,7 +14,7 @@ use weir_bridge::channel::{
 };
 use weir_bridge::config::Secret;
 use weir_bridge::engine::{Command, Ending, EndingOutcome, Report};
-use weir_bridge::machine::{Action, Bridge, Event, Role, Settings};
+use weir_bridge::machine::{Action, Bridge, ButtonKey, Event, Role, Settings};
 use weir_bridge::markup::Markup;
 use weir_bridge::terminal::TerminalChannel;
 use weir_bridge::webhook::{WebhookChannel, WebhookOptions};
@@ -43,7 +43,11 @@ impl Counted {
         let mut settings = Settings::default();
         settings.people.insert(("test".into(), "anna".into()), Role::User);
         Self {
-            bridge: Bridge::new(settings, BTreeMap::from([("test".into(), channel)])),
+            bridge: Bridge::new(
+                settings,
+                BTreeMap::from([("test".into(), channel)]),
+                ButtonKey::new([1; 32]),
+            ),
             now: 1_000,
             next: 0,
             refuses_files: false,

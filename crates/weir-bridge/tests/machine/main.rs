@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod asks;
+mod buttons;
 mod chat;
 mod files;
 mod large;

@@ -6,7 +6,9 @@ use weir_bridge::channel::{
     Attachment, Incoming, IncomingBody, IncomingText, Operation, OutgoingFile, Place, RemoteFile, Sender,
 };
 use weir_bridge::driver::Batch;
-use weir_bridge::machine::{Action, Bridge, Event, InboxId, Kept, Kind, QueueMode, Role, Settings};
+use weir_bridge::machine::{
+    Action, Bridge, ButtonKey, Event, InboxId, Kept, Kind, QueueMode, Role, Settings,
+};
 
 use crate::channel::{Screen, capabilities};
 use crate::engine::Engine;
@@ -54,7 +56,7 @@ impl World {
         settings.people.insert(("sim".into(), "ben".into()), Role::User);
         let posts_once = random.chance(50);
         let screen = Screen::new(posts_once);
-        let bridge = Bridge::new(settings.clone(), Self::channels(posts_once));
+        let bridge = Bridge::new(settings.clone(), Self::channels(posts_once), ButtonKey::new([1; 32]));
         Self {
             random,
             settings,
@@ -302,7 +304,8 @@ impl World {
             .map(|((kind, key), value)| Kept { kind: *kind, key: key.clone(), value: value.clone() })
             .collect();
         let channels = Self::channels(self.screen.posts_once);
-        let (bridge, actions) = Bridge::restore(self.settings.clone(), channels, kept, self.now);
+        let (bridge, actions) =
+            Bridge::restore(self.settings.clone(), channels, ButtonKey::new([2; 32]), kept, self.now);
         self.bridge = bridge;
         for action in actions {
             self.act(action);
