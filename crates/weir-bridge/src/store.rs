@@ -14,8 +14,9 @@ use crate::channel::{ChannelName, UserId};
 use crate::error::BridgeError;
 use crate::machine::{Change, Kept, Kind, Role, person_key};
 
-/// The newest format of the file that is known here.
-const FORMAT: i64 = 1;
+/// The newest format of the file that is known here. In format 1 a reply was one record with its text and its
+/// messages; such records are still read.
+const FORMAT: i64 = 2;
 
 const SCHEMA: &str = "
     CREATE TABLE records (
@@ -61,6 +62,9 @@ impl BridgeStore {
             let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
             if found == 0 {
                 connection.execute_batch(&format!("BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;"))?;
+            }
+            if (1..FORMAT).contains(&found) {
+                connection.pragma_update(None, "user_version", FORMAT)?;
             }
             Ok(found)
         };
@@ -136,6 +140,11 @@ impl BridgeStore {
         self.run(|connection| {
             connection.query_row("SELECT data FROM blobs WHERE key = ?1", [key], |row| row.get(0)).optional()
         })
+    }
+
+    /// How many files are kept.
+    pub fn blobs(&self) -> Result<u64, BridgeError> {
+        self.run(|connection| connection.query_row("SELECT count(*) FROM blobs", [], |row| row.get(0)))
     }
 
     /// Takes files away that came before this time; their messages have long been answered.

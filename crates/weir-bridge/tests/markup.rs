@@ -1,7 +1,7 @@
 //! Long texts in pieces, whatever they are.
 
 use proptest::prelude::*;
-use weir_bridge::markup::{Markup, split};
+use weir_bridge::markup::{Markup, Splitter, split};
 
 fn markdown() -> impl Strategy<Value = String> {
     let words =
@@ -87,4 +87,89 @@ fn a_growing_text_changes_its_last_pieces_only() {
         let part = split(&text[..end], Markup::TelegramHtml, 500);
         assert_eq!(part[..part.len() - 1], whole[..part.len() - 1]);
     }
+}
+
+/// Texts of about this many bytes that are hard on a splitter.
+fn hard_texts(size: usize) -> Vec<(&'static str, String)> {
+    let repeat = |part: &str| part.repeat(size / part.len() + 1);
+    let numbered = |line: fn(usize) -> String| {
+        let mut text = String::new();
+        let mut number = 0;
+        while text.len() < size {
+            text.push_str(&line(number));
+            number += 1;
+        }
+        text
+    };
+    vec![
+        ("paragraphs", numbered(|number| format!("Sentence number {number} of a long answer.\n\n"))),
+        ("one line", repeat("word ")),
+        ("one word", repeat("x")),
+        ("short lines", repeat("a\n")),
+        ("short blocks", repeat("a\n\n")),
+        ("code", format!("```rust\n{}```\n", numbered(|number| format!("let x{number} = <{number}>;\n")))),
+        ("code in one line", format!("```\n{}\n```", repeat("0123456789"))),
+        ("a list", numbered(|number| format!("- item {number}\n"))),
+        ("a table", format!("| a | b |\n|---|---|\n{}", repeat("| cell | cell |\n"))),
+        ("links", repeat("[a](https://example.org/a/long/address/that/is/not/shown) ")),
+        ("stars", repeat("*")),
+        ("brackets", repeat("[")),
+        ("backticks", repeat("`a *b* ")),
+        ("fences", repeat("```\n")),
+        ("angles", repeat("<&>\"")),
+        ("line feeds", format!("a{}b", repeat("\n"))),
+        ("smileys", repeat("\u{1f600}")),
+    ]
+}
+
+#[test]
+fn the_work_grows_with_the_text_and_not_faster() {
+    for (markup, longest) in [
+        (Markup::Plain, 16_000),
+        (Markup::Plain, 1_000),
+        (Markup::TelegramHtml, 4_096),
+        (Markup::MatrixHtml, 20_000),
+    ] {
+        for (name, text) in hard_texts(60_000) {
+            let mut splitter = Splitter::new(markup, longest);
+            splitter.advance(&text, usize::MAX);
+            let times = splitter.looked_at() / text.len() as u64;
+            assert!(times <= 16, "{name} for {markup:?} of {longest}: each byte was looked at {times} times");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_grows_is_split_as_if_it_had_been_there_at_once() {
+    for (name, text) in hard_texts(6_000) {
+        for (markup, longest) in
+            [(Markup::Plain, 500), (Markup::TelegramHtml, 400), (Markup::MatrixHtml, 900)]
+        {
+            let mut splitter = Splitter::new(markup, longest);
+            let mut last = None;
+            let mut end = 0;
+            while end < text.len() {
+                end = (end + 37).min(text.len());
+                while !text.is_char_boundary(end) {
+                    end += 1;
+                }
+                last = splitter.advance(&text[..end], usize::MAX);
+            }
+            let grown: Vec<String> = splitter.closed().iter().cloned().chain(last).collect();
+            for piece in &grown {
+                assert!(markup.length(piece) <= longest, "{name} for {markup:?}: {piece}");
+            }
+            assert_eq!(letters(&grown.concat()), letters(&text), "{name} for {markup:?}");
+        }
+    }
+}
+
+#[test]
+fn no_more_is_split_than_is_wanted() {
+    let text = "A sentence of the answer. ".repeat(40_000);
+    let mut splitter = Splitter::new(Markup::TelegramHtml, 4_096);
+    assert_eq!(splitter.advance(&text, 4), None);
+    assert_eq!(splitter.closed().len(), 4);
+    assert!(splitter.has_more(&text));
+    assert!(splitter.looked_at() < 4 * 4_096 * 12, "{} bytes", splitter.looked_at());
 }

@@ -6,11 +6,14 @@ use teloxide_core::RequestError;
 use teloxide_core::requests::Requester as _;
 use teloxide_core::types::User;
 use weir_bridge::BridgeError;
-use weir_bridge::channel::{Capabilities, Channel, Doing, Inlet, MessageRef, Operation, OperationError};
+use weir_bridge::channel::{
+    Capabilities, Channel, Doing, Inlet, MessageRef, Operation, OperationError, RemoteFile,
+};
 use weir_bridge::config::Secret;
 use weir_bridge::markup::Markup;
 
 use crate::bot::TelegramBot;
+use crate::download::download;
 use crate::perform::perform;
 use crate::poll;
 
@@ -70,6 +73,10 @@ impl Channel for TelegramChannel {
 
     fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>> {
         Box::pin(perform(&self.bot, operation))
+    }
+
+    fn fetch<'a>(&'a self, file: &'a RemoteFile, max_bytes: u64) -> Doing<'a, Result<Vec<u8>, String>> {
+        Box::pin(download(&self.bot, file, max_bytes))
     }
 
     fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>> {

@@ -4,6 +4,7 @@
 
 mod bot;
 mod channel;
+mod download;
 mod failure;
 mod perform;
 mod poll;

@@ -4,20 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use teloxide_core::net::Download as _;
 use teloxide_core::requests::Requester as _;
 use teloxide_core::types::{UpdateKind, User};
 use teloxide_core::{ApiError, RequestError};
 use weir_bridge::BridgeError;
-use weir_bridge::channel::{Incoming, IncomingBody, IncomingFile, Inlet};
+use weir_bridge::channel::Inlet;
 
 use crate::bot::{POLL, TelegramBot};
 use crate::channel::TelegramChannel;
-use crate::read::{Wanted, read};
+use crate::read::read;
 use crate::updates;
 
-/// The Bot API gives no larger files.
-const LARGEST_FILE: u32 = 20 << 20;
 /// Longest wait between two tries.
 const LONGEST_WAIT: u64 = 60;
 
@@ -90,52 +87,15 @@ impl Poller {
             self.inlet.note(format!("update {number} is of an unknown kind, so it is not read"));
             return true;
         };
-        let Some((mut incoming, wanted)) = read(&update, self.inlet.channel(), me) else { return true };
-        let mut files = Vec::new();
-        // Nobody else can make us fetch something.
-        if !wanted.is_empty() && self.inlet.knows(&incoming.sender.id).await {
-            files = self.files(&mut incoming, wanted).await;
-        }
-        let kept = self.inlet.deliver(incoming, files).await.is_ok();
-        if let UpdateKind::CallbackQuery(query) = &update.kind
+        let Some(incoming) = read(&update, self.inlet.channel(), me) else { return true };
+        let kept = self.inlet.deliver(incoming, Vec::new()).await.is_ok();
+        if let UpdateKind::CallbackQuery(query) = update.kind
             && kept
         {
-            // Ends the waiting sign of the button. It is only a courtesy.
-            let answered = self.bot.api().answer_callback_query(query.id.clone()).await;
-            drop(answered);
+            // Ends the waiting sign of the button. It is only a courtesy, so nobody waits for it.
+            let answer = self.bot.api().answer_callback_query(query.id);
+            tokio::spawn(async move { answer.await.is_ok() });
         }
         kept
-    }
-
-    /// Fetches files. What cannot be read is said in the message.
-    async fn files(&self, incoming: &mut Incoming, wanted: Vec<Wanted>) -> Vec<IncomingFile> {
-        let mut files = Vec::new();
-        for wanted in wanted {
-            match self.fetch(&wanted).await {
-                Ok(data) => {
-                    files.push(IncomingFile { name: wanted.name, media_type: wanted.media_type, data });
-                }
-                Err(reason) => say(incoming, &format!("[{} could not be read: {reason}]", wanted.name)),
-            }
-        }
-        files
-    }
-
-    async fn fetch(&self, wanted: &Wanted) -> Result<Vec<u8>, String> {
-        if wanted.size.is_some_and(|size| size > LARGEST_FILE) {
-            return Err("Telegram gives bots no files of more than 20 MB".to_owned());
-        }
-        let api = self.bot.api();
-        let file = api.get_file(wanted.file.clone()).await.map_err(|error| self.bot.explain(&error))?;
-        let mut data = Vec::new();
-        let fetched = api.download_file(&file.path, &mut data).await;
-        fetched.map_err(|error| self.bot.explain(&error.into()))?;
-        Ok(data)
-    }
-}
-
-fn say(incoming: &mut Incoming, words: &str) {
-    if let IncomingBody::Text { text, .. } = &mut incoming.body {
-        *text = if text.is_empty() { words.to_owned() } else { format!("{text}\n\n{words}") };
     }
 }

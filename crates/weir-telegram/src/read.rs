@@ -1,41 +1,22 @@
 //! Updates of Telegram as what came in.
 
 use teloxide_core::types::{
-    CallbackQuery, Chat, FileId, FileMeta, Message, MessageKind, ThreadId, Update, UpdateKind, User,
+    CallbackQuery, Chat, FileMeta, Message, MessageKind, ThreadId, Update, UpdateKind, User,
 };
-use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, Place, Sender};
-
-/// A file to be downloaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) file: FileId,
-    pub(crate) name: String,
-    pub(crate) media_type: String,
-    /// How many bytes, where Telegram says so.
-    pub(crate) size: Option<u32>,
-}
+use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, IncomingText, Place, RemoteFile, Sender};
 
 /// What an update means; none if it means nothing to us.
-pub(crate) fn read(update: &Update, channel: &ChannelName, me: &User) -> Option<(Incoming, Vec<Wanted>)> {
+pub(crate) fn read(update: &Update, channel: &ChannelName, me: &User) -> Option<Incoming> {
     let key = update.id.0.to_string();
     match &update.kind {
         UpdateKind::Message(message) => message_read(key, message, channel, me),
-        UpdateKind::EditedMessage(message) => edited(key, message, channel, me).map(without_files),
-        UpdateKind::CallbackQuery(query) => button(key, query, channel).map(without_files),
+        UpdateKind::EditedMessage(message) => edited(key, message, channel, me),
+        UpdateKind::CallbackQuery(query) => button(key, query, channel),
         _ => None,
     }
 }
 
-fn without_files(incoming: Incoming) -> (Incoming, Vec<Wanted>) {
-    (incoming, Vec::new())
-}
-
-fn message_read(
-    key: String,
-    message: &Message,
-    channel: &ChannelName,
-    me: &User,
-) -> Option<(Incoming, Vec<Wanted>)> {
+fn message_read(key: String, message: &Message, channel: &ChannelName, me: &User) -> Option<Incoming> {
     let from = message.from.as_ref()?;
     // Of what Telegram says by itself, such as that somebody has come, a move is for us.
     let is_of_a_person = matches!(message.kind, MessageKind::Common(_));
@@ -47,18 +28,24 @@ fn message_read(
     let replies_to_us =
         replied.is_some_and(|other| other.from.as_ref().is_some_and(|other| other.id == me.id));
     let (text, mentions_us) = without_mention(text, me.mention().as_deref());
-    let is_command =
-        text.starts_with('/') && text.split_whitespace().next().is_some_and(|word| !word.contains('@'));
     let direct = message.chat.is_private();
+    let first = text.split_whitespace().next().filter(|word| word.starts_with('/'));
+    // In groups a command may name the bot that it is for, and ours is not there any more.
+    if !direct && first.is_some_and(names_another_bot) {
+        return None;
+    }
+    let is_command = first.is_some();
     let body = match message.migrate_from_chat_id() {
         Some(from) => IncomingBody::Moved { from: from.0.to_string().into() },
-        None => IncomingBody::Text {
+        None => IncomingBody::Text(IncomingText {
             text,
             attachments: Vec::new(),
+            files: files(message),
+            album: message.media_group_id().map(|album| album.0.clone()),
             reply_to: replied.map(|other| other.id.0.to_string().into()),
-        },
+        }),
     };
-    let incoming = Incoming {
+    Some(Incoming {
         key,
         place: place(&message.chat, topic(message), channel),
         sender: sender(from, me),
@@ -67,8 +54,17 @@ fn message_read(
         order: i64::from(message.id.0),
         message: Some(message.id.0.to_string().into()),
         body,
+    })
+}
+
+/// Whether a command such as `/new@some_bot` is for another bot. A path such as `/home/a@b` is not a command.
+fn names_another_bot(word: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
     };
-    Some((incoming, wanted(message)))
+    let parts = word.strip_prefix('/').and_then(|word| word.split_once('@'));
+    parts.is_some_and(|(command, bot)| is_name(command) && is_name(bot))
 }
 
 fn edited(key: String, message: &Message, channel: &ChannelName, me: &User) -> Option<Incoming> {
@@ -146,7 +142,7 @@ fn without_mention(text: &str, mention: Option<&str>) -> (String, bool) {
     (joined.trim().to_owned(), true)
 }
 
-fn wanted(message: &Message) -> Vec<Wanted> {
+fn files(message: &Message) -> Vec<RemoteFile> {
     let photo = message.photo().and_then(|sizes| sizes.iter().max_by_key(|photo| photo.width));
     let photo = photo.map(|photo| want(&photo.file, None, "photo.jpg", Some("image/jpeg".to_owned())));
     let document = message.document().map(|document| {
@@ -171,13 +167,13 @@ fn wanted(message: &Message) -> Vec<Wanted> {
     [photo, document, audio, video, voice, round].into_iter().flatten().collect()
 }
 
-fn want(file: &FileMeta, name: Option<&String>, usual: &str, media_type: Option<String>) -> Wanted {
-    Wanted {
-        file: file.id.clone(),
+fn want(file: &FileMeta, name: Option<&String>, usual: &str, media_type: Option<String>) -> RemoteFile {
+    RemoteFile {
+        reference: file.id.0.clone(),
         name: name.map_or(usual, String::as_str).to_owned(),
         media_type: media_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
         // The library has this number for one that Telegram does not say.
-        size: Some(file.size).filter(|size| *size != u32::MAX),
+        size: Some(file.size).filter(|size| *size != u32::MAX).map(u64::from),
     }
 }
 
@@ -198,7 +194,7 @@ mod tests {
         // From a text, as the library reads it.
         let update = json!({"update_id": 9, kind: body}).to_string();
         let update: Update = serde_json::from_str(&update).unwrap();
-        read(&update, &"telegram".into(), &me()).unwrap().0
+        read(&update, &"telegram".into(), &me()).unwrap()
     }
 
     fn message(more: &Value) -> Value {
@@ -213,6 +209,28 @@ mod tests {
         assert_eq!(without_mention("@Weir_Bot do it", Some("@weir_bot")), ("do it".into(), true));
         assert_eq!(without_mention("/new@weir_bot", Some("@weir_bot")), ("/new".into(), true));
         assert_eq!(without_mention("ask @weir_bot2", Some("@weir_bot")), ("ask @weir_bot2".into(), false));
+    }
+
+    #[test]
+    fn a_command_for_another_bot_is_not_for_us() {
+        let read_group = |text: &str| {
+            let update = json!({"update_id": 9, "message": message(&json!({"text": text}))}).to_string();
+            read(&serde_json::from_str(&update).unwrap(), &"telegram".into(), &me())
+        };
+        assert!(read_group("/stop@other_bot").is_none());
+        assert!(read_group("/stop@weir_bot").is_some_and(|incoming| incoming.addressed));
+        assert!(read_group("/stop").is_some_and(|incoming| incoming.addressed));
+        assert!(read_group("/home/a@b is full").is_some());
+    }
+
+    #[test]
+    fn a_picture_of_an_album_names_the_album() {
+        let photo = json!({"media_group_id": "77", "caption": "look",
+            "photo": [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1, "file_size": 9}]});
+        let IncomingBody::Text(text) = incoming("message", &message(&photo)).body else { panic!() };
+        assert_eq!((text.album.as_deref(), text.text.as_str()), (Some("77"), "look"));
+        assert_eq!((text.files[0].reference.as_str(), text.files[0].size), ("f", Some(9)));
+        assert_eq!(text.files[0].media_type, "image/jpeg");
     }
 
     #[test]

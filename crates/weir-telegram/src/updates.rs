@@ -9,7 +9,7 @@ use teloxide_core::requests::{JsonRequest, Payload};
 use teloxide_core::types::{Update, UpdateKind};
 use teloxide_core::{Bot, RequestError};
 
-const MESSAGE: [&str; 16] = [
+const MESSAGE: [&str; 17] = [
     "message_id",
     "message_thread_id",
     "is_topic_message",
@@ -26,6 +26,7 @@ const MESSAGE: [&str; 16] = [
     "video_note",
     "migrate_from_chat_id",
     "reply_to_message",
+    "media_group_id",
 ];
 /// What people send that cannot be read here. Other messages without a text are Telegram's own: somebody has come, a
 /// message was pinned.

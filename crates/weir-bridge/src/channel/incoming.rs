@@ -29,14 +29,7 @@ pub struct Incoming {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncomingBody {
     /// A message.
-    Text {
-        /// What it says.
-        text: String,
-        /// What is attached to it.
-        attachments: Vec<Attachment>,
-        /// The message that it replies to.
-        reply_to: Option<MessageRef>,
-    },
+    Text(IncomingText),
     /// Somebody changed a message that they had sent.
     Edited {
         /// The message.
@@ -63,6 +56,41 @@ pub enum IncomingBody {
         /// Which.
         key: String,
     },
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IncomingText {
+    /// What it says.
+    pub text: String,
+    /// What is attached to it and kept already.
+    pub attachments: Vec<Attachment>,
+    /// What is attached to it and still with the channel. It is fetched if its sender may talk to the agent.
+    pub files: Vec<RemoteFile>,
+    /// The album that it is a part of, where the channel says so. All of an album is one prompt.
+    pub album: Option<String>,
+    /// The message that it replies to.
+    pub reply_to: Option<MessageRef>,
+}
+
+impl IncomingText {
+    /// A message that says this.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// A file that came with a message and is still with the channel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteFile {
+    /// The file's name, as its sender calls it. Never a path to write to.
+    pub name: String,
+    /// What it is, such as `image/png`, by its sender's word.
+    pub media_type: String,
+    /// How many bytes it has, where that is known, by its sender's word.
+    pub size: Option<u64>,
+    /// What the channel needs to fetch it.
+    pub reference: String,
 }
 
 /// A picture or a file, whose bytes are kept apart, under `blob`.

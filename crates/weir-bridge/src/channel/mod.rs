@@ -7,7 +7,7 @@ mod outgoing;
 mod port;
 
 pub use health::{Health, HealthOfAll, HealthReport};
-pub use incoming::{Attachment, Incoming, IncomingBody};
+pub use incoming::{Attachment, Incoming, IncomingBody, IncomingText, RemoteFile};
 pub use names::{ChannelName, ChatId, MessageRef, Place, Sender, ThreadId, UserId};
 pub use outgoing::{Button, Capabilities, Content, Operation, OperationError, OutgoingFile};
 pub(crate) use port::Delivery;

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Attachment, Capabilities, ChannelName, Health, Incoming, IncomingBody, MessageRef, Operation,
-    OperationError, UserId,
+    OperationError, RemoteFile, UserId,
 };
 use crate::error::BridgeError;
 use crate::store::BridgeStore;
@@ -29,6 +29,13 @@ pub trait Channel: Debug + Send + Sync {
 
     /// Does something in a chat.
     fn perform(&self, operation: Operation) -> Doing<'_, Result<Option<MessageRef>, OperationError>>;
+
+    /// Fetches a file that came with a message, of at most this many bytes; or says why not, in a few words. It may be
+    /// dropped at any time.
+    fn fetch<'a>(&'a self, file: &'a RemoteFile, max_bytes: u64) -> Doing<'a, Result<Vec<u8>, String>> {
+        let _ = (file, max_bytes);
+        Box::pin(std::future::ready(Err("this channel has no files to fetch".to_owned())))
+    }
 
     /// Logs in and says what works, a sentence a line.
     fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>>;
@@ -75,10 +82,14 @@ impl Inlet {
         &self.channel
     }
 
-    /// Delivers something. When this returns, it is kept and need not be delivered again.
+    /// Delivers something. When this returns, it is kept and need not be delivered again. Files that came with it are
+    /// kept for people who may talk to the agent, and for nobody else.
     pub async fn deliver(&self, mut incoming: Incoming, files: Vec<IncomingFile>) -> Result<(), NotKept> {
         self.health.heard(crate::now());
-        if let IncomingBody::Text { attachments, .. } = &mut incoming.body {
+        let is_known = !files.is_empty() && !incoming.sender.is_bot && self.knows(&incoming.sender.id).await;
+        if let IncomingBody::Text(message) = &mut incoming.body
+            && is_known
+        {
             for (index, file) in files.into_iter().enumerate() {
                 let blob = format!("{}/{}/{index}", self.channel, incoming.key);
                 let attachment = Attachment {
@@ -91,7 +102,7 @@ impl Inlet {
                 let kept =
                     tokio::task::spawn_blocking(move || store.put_blob(&blob, &file.data, crate::now()));
                 kept.await.map_err(|_| NotKept)?.map_err(|_| NotKept)?;
-                attachments.push(attachment);
+                message.attachments.push(attachment);
             }
         }
         let (kept, waits) = oneshot::channel();

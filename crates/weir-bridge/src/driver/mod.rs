@@ -6,6 +6,7 @@ mod batch;
 mod beside;
 mod conversations;
 mod engine;
+mod fetch;
 mod pictures;
 mod worker;
 
@@ -26,9 +27,10 @@ use crate::channel::{
     OperationError, OutgoingFile, Place, UserId,
 };
 use crate::error::BridgeError;
-use crate::machine::{Action, Bridge, Event, Settings};
+use crate::machine::{Action, Bridge, ButtonKey, Event, Settings};
 use crate::store::BridgeStore;
 use conversations::Conversations;
+use fetch::{Fetcher, Wanted};
 
 /// Most deliveries that wait for the machine; a channel with more to deliver waits.
 const MOST_DELIVERIES: usize = 64;
@@ -47,6 +49,7 @@ pub struct Driver {
     health: HealthOfAll,
     people: Arc<BTreeSet<(ChannelName, UserId)>>,
     conversations: Conversations,
+    fetcher: Fetcher,
     events: mpsc::UnboundedReceiver<Event>,
     tell: mpsc::UnboundedSender<Event>,
     waiting: HashMap<(ChannelName, String), Vec<oneshot::Sender<()>>>,
@@ -80,10 +83,12 @@ impl Driver {
         let capabilities: BTreeMap<ChannelName, Capabilities> =
             channels.iter().map(|(name, channel)| (name.clone(), channel.capabilities())).collect();
         let people = Arc::new(settings.people.keys().cloned().collect());
-        let (bridge, first) = Bridge::restore(settings, capabilities, store.load()?, crate::now());
+        let (bridge, first) =
+            Bridge::restore(settings, capabilities, button_key()?, store.load()?, crate::now());
         store.forget_blobs(crate::now() - KEEP_FILES)?;
         let (tell, events) = mpsc::unbounded_channel();
         let conversations = Conversations::new(engine, Arc::clone(&store), tell.clone());
+        let fetcher = Fetcher::new(Arc::clone(&store), tell.clone());
         let health = HealthOfAll::new(channels.keys());
         Ok(Self {
             bridge,
@@ -93,6 +98,7 @@ impl Driver {
             health,
             people,
             conversations,
+            fetcher,
             events,
             tell,
             waiting: HashMap::new(),
@@ -210,6 +216,11 @@ impl Driver {
                 }
                 Action::Perform { number, operation } => self.perform(number, operation),
                 Action::Upload { number, place, file, key } => self.upload(number, place, file, key),
+                Action::Fetch { message, index, place, file, blob } => {
+                    if let Some(channel) = self.channels.get(&place.channel).cloned() {
+                        self.fetcher.fetch(channel, Wanted { message, index, place, file, blob });
+                    }
+                }
                 Action::Command { scope, conversation, command } => {
                     self.conversations.command(scope, conversation, command);
                 }
@@ -262,6 +273,16 @@ impl Driver {
             let _ = tell.send(Event::Performed { number, result });
         });
     }
+}
+
+/// A key for buttons, from the system's generator.
+fn button_key() -> Result<ButtonKey, BridgeError> {
+    let mut bytes = [0; 32];
+    let generator = rustls::crypto::ring::default_provider().secure_random;
+    generator
+        .fill(&mut bytes)
+        .map_err(|_| BridgeError::Failed("the system gives no random numbers".to_owned()))?;
+    Ok(ButtonKey::new(bytes))
 }
 
 fn channel_ended(ended: Result<Result<(), BridgeError>, tokio::task::JoinError>) -> Result<(), BridgeError> {

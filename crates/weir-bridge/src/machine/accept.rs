@@ -1,9 +1,9 @@
 //! A message comes in: is it new, whose is it, and what is it?
 
-use crate::channel::{Attachment, Incoming, IncomingBody, MessageRef};
+use crate::channel::{Incoming, IncomingBody, IncomingText, MessageRef};
 
 use super::limits::{Excess, Verdict};
-use super::records::{InboxId, InboxRecord, Kind, Outcome, put};
+use super::records::{FileState, InboxId, InboxRecord, Kind, Outcome, put};
 use super::{Bridge, QueueMode, delivery_mark, words};
 
 impl Bridge {
@@ -24,27 +24,23 @@ impl Bridge {
             return;
         }
         match incoming.body.clone() {
-            IncomingBody::Button { data, .. } => self.button(incoming, &data),
+            IncomingBody::Button { to, data } => self.button(incoming, &to, &data),
             IncomingBody::Reaction { to, key } => self.reaction(incoming, &to, &key),
-            IncomingBody::Text { text, attachments, reply_to } => {
-                self.text(incoming, text, attachments, reply_to.as_ref());
-            }
+            IncomingBody::Text(message) => self.text(incoming, message),
             IncomingBody::Edited { message, text } => self.edited(incoming, &message, &text),
             IncomingBody::Moved { .. } => {}
         }
     }
 
-    fn text(
-        &mut self,
-        incoming: &Incoming,
-        text: String,
-        attachments: Vec<Attachment>,
-        reply_to: Option<&MessageRef>,
-    ) {
-        let is_empty = text.trim().is_empty() && attachments.is_empty();
+    fn text(&mut self, incoming: &Incoming, message: IncomingText) {
+        let IncomingText { text, attachments, files, album, reply_to } = message;
+        let reply_to = reply_to.as_ref();
+        let is_empty = text.trim().is_empty() && attachments.is_empty() && files.is_empty();
+        // Of an album one message has the words, and stands for the others.
+        let is_continued = album.as_deref().is_some_and(|album| self.is_open_album(incoming, album));
         let scope_key = self.scope_key(&incoming.place, &incoming.sender);
         let settings = self.settings_at(&incoming.place, Some(incoming.sender.id.as_str()));
-        let for_us = incoming.direct || incoming.addressed || !settings.only_when_addressed;
+        let for_us = incoming.direct || incoming.addressed || is_continued || !settings.only_when_addressed;
         // A number may answer a question, in a group too.
         let answers =
             self.open_ask(&scope_key, &incoming.place, reply_to).is_some() && words::choice(&text).is_some();
@@ -66,11 +62,15 @@ impl Bridge {
             scope: scope_key,
             sent_to: None,
             told_of_edit: false,
+            files: files.into_iter().map(FileState::Wanted).collect(),
+            album,
+            fetch_until: 0,
+            held: false,
         };
         self.seen.insert(delivery_mark(&incoming.place.channel, &incoming.key));
         self.change(put(Kind::Inbox, id.key(), &record));
         self.inbox.insert(id, record.clone());
-        if self.too_much(&record) {
+        if !is_continued && self.too_much(&record) {
             return;
         }
         if is_empty {
@@ -119,9 +119,10 @@ impl Bridge {
         if scope.settings.queue != QueueMode::Interrupt {
             self.say_that_it_waits(record);
         }
+        let is_held = self.hold(record);
         let scope = self.scope_for(&record.scope, &record.place);
         match scope.settings.queue {
-            QueueMode::Steer if scope.can_steer() => {
+            QueueMode::Steer if scope.can_steer() && !is_held => {
                 self.steer(record);
                 return;
             }

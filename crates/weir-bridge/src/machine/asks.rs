@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::channel::{Button, Incoming, MessageRef, Place, Sender};
+use crate::channel::{MessageRef, Place, Sender};
 use crate::engine::{Answer, Ask, AskKind, Command};
 
 use super::beside::BESIDE;
 use super::cards::{Answering, Card};
-use super::records::{AskRecord, InboxRecord, Outcome, Role};
+use super::records::{AskRecord, InboxRecord, Outcome};
 use super::words::{self, Choice};
 use super::{Action, Bridge};
 
@@ -44,14 +44,6 @@ fn takes_several(ask: &AskRecord) -> bool {
             questions.get(ask.answers.len()).is_some_and(|question| question.several)
         }
     }
-}
-
-/// The buttons of a card.
-pub(super) fn buttons(card: u64, ask: &AskRecord) -> Vec<Button> {
-    let step = ask.answers.len();
-    let button =
-        |(index, label): (usize, String)| Button { label, data: format!("a{card}:{step}:{}", index + 1) };
-    labels(ask).into_iter().enumerate().map(button).collect()
 }
 
 /// What a card says.
@@ -194,36 +186,8 @@ impl Bridge {
         }
     }
 
-    /// A button was pressed.
-    pub(super) fn button(&mut self, incoming: &Incoming, data: &str) {
-        let mut fields = data.strip_prefix('a').unwrap_or_default().split(':').map(str::parse::<u64>);
-        let (Some(Ok(id)), Some(Ok(step)), Some(Ok(number))) = (fields.next(), fields.next(), fields.next())
-        else {
-            return;
-        };
-        // A button of a question before this one is too late.
-        let current =
-            self.cards.get(&id).and_then(|card| card.record.ask.as_ref()).map(|ask| ask.answers.len());
-        if current.and_then(|current| u64::try_from(current).ok()) == Some(step) {
-            let number = usize::try_from(number).unwrap_or_default();
-            self.choose(id, &Choice::Numbers(vec![number]), &incoming.sender);
-        }
-    }
-
-    /// A reaction was put on one of our messages.
-    pub(super) fn reaction(&mut self, incoming: &Incoming, to: &MessageRef, key: &str) {
-        let card = self.cards.values().find(|card| {
-            card.record.place.channel == incoming.place.channel
-                && card.record.ask.is_some()
-                && card.record.message.as_ref() == Some(to)
-        });
-        if let (Some(id), Some(choice)) = (card.map(|card| card.record.id), words::reacted(key)) {
-            self.choose(id, &choice, &incoming.sender);
-        }
-    }
-
     /// Takes a choice. `false` if it is no answer to the question at all.
-    fn choose(&mut self, id: u64, choice: &Choice, sender: &Sender) -> bool {
+    pub(super) fn choose(&mut self, id: u64, choice: &Choice, sender: &Sender) -> bool {
         let Some(ask) = self.cards.get(&id).and_then(|card| card.record.ask.clone()) else { return false };
         let labels = labels(&ask);
         let find = |word: &str| labels.iter().position(|label| label.eq_ignore_ascii_case(word));
@@ -263,8 +227,8 @@ impl Bridge {
 
     fn answer_permission(&mut self, id: u64, ask: &AskRecord, answer: Answer, sender: &Sender) {
         let Some(place) = self.cards.get(&id).map(|card| card.record.place.clone()) else { return };
-        if self.settings.only_admins_allow && self.role_of(&place, sender) < Some(Role::Admin) {
-            self.tell(&place, None, words::ONLY_ADMINS);
+        if let Some(words) = self.cards.get(&id).and_then(|card| self.refusal(card, sender)) {
+            self.tell(&place, None, words);
             return;
         }
         let AskKind::Permission { tool, details, always } = &ask.ask.kind else { return };
@@ -300,6 +264,7 @@ impl Bridge {
             let Some(card) = self.cards.get_mut(&id) else { return };
             card.record.markdown = text(&ask);
             card.record.ask = Some(ask);
+            card.changed();
             self.keep_card(id);
             self.step_card(id);
             return;
@@ -355,6 +320,7 @@ impl Bridge {
         let Some(card) = self.cards.get_mut(&id) else { return };
         card.record.ask = None;
         markdown.clone_into(&mut card.record.markdown);
+        card.changed();
         self.keep_card(id);
         self.step_card(id);
     }

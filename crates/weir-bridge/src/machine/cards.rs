@@ -1,12 +1,13 @@
 //! Messages of the bridge's own: things to know, and things to answer. Each is written once and kept until it is there.
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::channel::{Content, MessageRef, Operation, OperationError, Place};
-use crate::markup::{Markup, Rendered, split};
+use crate::channel::{Content, MessageRef, Place};
+use crate::markup::{Markup, Rendered, Splitter};
 
 use super::records::{AskRecord, CardRecord, Kind, put, remove};
-use super::{Action, Bridge, Target, asks, words};
+use super::{Bridge, words};
 
 /// A message of our own.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(super) struct Card {
     pub(super) record: CardRecord,
     pub(super) in_flight: bool,
     pub(super) shown: Option<u64>,
+    /// What it should show; none until it was rendered.
+    pub(super) wanted: Option<u64>,
     /// What it was first posted with: a channel that recognises a post keeps that.
     pub(super) posted: Option<u64>,
     pub(super) plain: bool,
@@ -39,6 +42,7 @@ impl Card {
             record,
             in_flight: false,
             shown: None,
+            wanted: None,
             posted: None,
             plain: false,
             failures: 0,
@@ -48,8 +52,13 @@ impl Card {
         }
     }
 
+    /// Something of it is different, and has to be rendered.
+    pub(super) fn changed(&mut self) {
+        self.wanted = None;
+    }
+
     /// Whether nothing can change it any more.
-    fn is_final(&self) -> bool {
+    pub(super) fn is_final(&self) -> bool {
         self.record.ask.is_none() && self.answering.is_none()
     }
 }
@@ -72,12 +81,42 @@ pub(super) fn rendered(markup: Markup, markdown: &str, plain: bool) -> Rendered 
 }
 
 impl Bridge {
-    /// Says something in a chat.
+    /// Says something in a chat. What is too long for a few messages comes as a file where the channel has files.
     pub(super) fn tell(&mut self, place: &Place, reply_to: Option<&MessageRef>, markdown: &str) {
         let Some(channel) = self.channels.get(&place.channel) else { return };
-        for piece in split(markdown, channel.markup, channel.longest) {
+        let max_parts = if channel.files { self.settings.most_parts.max(1) } else { usize::MAX };
+        let mut splitter = Splitter::new(channel.markup, channel.longest);
+        let open = splitter.advance(markdown, max_parts);
+        self.looked_at += splitter.looked_at();
+        if splitter.closed().len() >= max_parts && splitter.has_more(markdown) {
+            let mut half = Splitter::new(channel.markup, channel.longest / 2);
+            let open = half.advance(markdown, 1);
+            let first = half.closed().first().cloned().or(open).unwrap_or_default();
+            self.add_card(place, reply_to.cloned(), format!("{first}\n\n{}", words::IN_FILE), None);
+            self.add_document(place, markdown.to_owned());
+            return;
+        }
+        for piece in splitter.closed().iter().cloned().chain(open) {
             self.add_card(place, reply_to.cloned(), piece, None);
         }
+    }
+
+    /// Says something in as many messages as it takes.
+    pub(super) fn tell_in_messages(&mut self, place: &Place, markdown: &str) {
+        let Some(channel) = self.channels.get(&place.channel) else { return };
+        let mut splitter = Splitter::new(channel.markup, channel.longest);
+        let open = splitter.advance(markdown, usize::MAX);
+        self.looked_at += splitter.looked_at();
+        for piece in splitter.closed().iter().cloned().chain(open) {
+            self.add_card(place, None, piece, None);
+        }
+    }
+
+    fn add_document(&mut self, place: &Place, text: String) {
+        let id = self.next_id();
+        let mut record = CardRecord::new(id, place.clone());
+        record.document = Some(text);
+        self.insert_card(record);
     }
 
     pub(super) fn add_card(
@@ -88,8 +127,12 @@ impl Bridge {
         ask: Option<AskRecord>,
     ) {
         let id = self.next_id();
-        let record =
-            CardRecord { id, place: place.clone(), reply_to, markdown, message: None, ask, file: None };
+        self.insert_card(CardRecord { reply_to, markdown, ask, ..CardRecord::new(id, place.clone()) });
+    }
+
+    /// Keeps a new card, and writes it when it is its turn.
+    pub(super) fn insert_card(&mut self, record: CardRecord) {
+        let id = record.id;
         self.change(put(Kind::Card, id.to_string(), &record));
         self.cards.insert(id, Card::new(record));
         self.step_card(id);
@@ -113,23 +156,28 @@ impl Bridge {
         }
     }
 
-    /// When a card is to be written, or its question is over, if nothing happens before.
-    pub(super) fn card_deadline(&self, card: &Card) -> Option<i64> {
-        let expires = card.record.ask.as_ref().map(|ask| ask.deadline);
-        let writes = (!card.in_flight && self.card_wants(card)).then(|| {
+    /// When something is to be done about a card, if nothing happens before.
+    pub(super) fn cards_deadline(&self) -> Option<i64> {
+        let expires = self.cards.values().filter_map(|card| Some(card.record.ask.as_ref()?.deadline)).min();
+        let is_wanted =
+            |card: &&Card| !card.in_flight && (card.wanted.is_none() || card.shown != card.wanted);
+        let writes = self.cards_in_turn().filter(is_wanted).map(|card| {
             let pace = self.pace_of(&card.record.place);
             let edit = if card.record.message.is_some() { pace.next_edit } else { 0 };
             card.not_before.max(pace.not_before).max(edit)
         });
-        expires.into_iter().chain(writes).min()
+        expires.into_iter().chain(writes.min()).min()
     }
 
-    fn card_wants(&self, card: &Card) -> bool {
-        let Some(content) = self.card_content(card) else { return false };
-        card.shown != Some(fingerprint(&content)) && !self.waits_for_another(card)
+    /// Cards of a chat are posted in their order: of those that are not there yet, the first is in turn.
+    pub(super) fn cards_in_turn(&self) -> impl Iterator<Item = &Card> {
+        let mut waiting: HashSet<&Place> = HashSet::new();
+        self.cards.values().filter_map(move |card| {
+            let is_in_turn = card.record.message.is_some() || waiting.insert(&card.record.place);
+            is_in_turn.then_some(card)
+        })
     }
 
-    /// Cards of a chat are posted in their order.
     pub(super) fn waits_for_another(&self, card: &Card) -> bool {
         card.record.message.is_none()
             && self
@@ -138,140 +186,13 @@ impl Bridge {
                 .any(|(_, other)| other.record.place == card.record.place && other.record.message.is_none())
     }
 
-    fn card_content(&self, card: &Card) -> Option<Content> {
+    pub(super) fn card_content(&self, card: &Card) -> Option<Content> {
         let channel = self.channels.get(&card.record.place.channel)?;
         let text = rendered(channel.markup, &card.record.markdown, card.plain);
         let buttons = match &card.record.ask {
-            Some(ask) if channel.buttons => asks::buttons(card.record.id, ask),
+            Some(ask) if channel.buttons => self.buttons(card, ask),
             _ => Vec::new(),
         };
         Some(Content { text, buttons })
-    }
-
-    /// Writes a card if it is not there as it should be.
-    pub(super) fn step_card(&mut self, id: u64) {
-        let Some(card) = self.cards.get(&id) else { return };
-        let pace = self.pace_of(&card.record.place);
-        let (Some(content), Some(channel)) =
-            (self.card_content(card), self.channels.get(&card.record.place.channel))
-        else {
-            self.drop_card(id);
-            return;
-        };
-        let not_before = card.not_before.max(pace.not_before);
-        if card.in_flight || self.now < not_before || self.waits_for_another(card) {
-            return;
-        }
-        if let Some(file) = card.record.file.clone() {
-            self.send_picture(id, file);
-            return;
-        }
-        let shown = fingerprint(&content);
-        if card.shown == Some(shown) {
-            if card.is_final() {
-                self.drop_card(id);
-            }
-            return;
-        }
-        let (place, edit_interval) = (card.record.place.clone(), channel.edit_interval_ms);
-        let (operation, posted) = match card.record.message.clone() {
-            Some(message) if channel.edits => {
-                if self.now < pace.next_edit {
-                    return;
-                }
-                self.pace(&place).next_edit = self.now + edit_interval;
-                (Operation::Edit { place, message, content }, false)
-            }
-            _ => {
-                let reply_to = card.record.reply_to.clone();
-                let mut key = format!("c{id}");
-                // What cannot be changed is said again, and that is another message.
-                if card.record.message.is_some() {
-                    key = format!("{key}-{shown:x}");
-                }
-                (Operation::Post { place, content, reply_to, key }, true)
-            }
-        };
-        if let Some(card) = self.cards.get_mut(&id) {
-            card.in_flight = true;
-            if posted {
-                card.posted.get_or_insert(shown);
-            }
-        }
-        self.perform(operation, Target::Card { id, shown, posted });
-    }
-
-    /// A card was written, or was not.
-    pub(super) fn card_performed(
-        &mut self,
-        id: u64,
-        shown: u64,
-        posted: bool,
-        result: Result<Option<MessageRef>, OperationError>,
-    ) {
-        let now = self.now;
-        let Some(card) = self.cards.get_mut(&id) else { return };
-        let place = card.record.place.clone();
-        card.in_flight = false;
-        match result {
-            Ok(message) => {
-                card.failures = 0;
-                card.shown = Some(shown)
-                    .filter(|_| !posted || card.record.message.is_some() || card.posted == Some(shown));
-                if posted {
-                    card.record.message = message.or(card.record.message.take());
-                    self.keep_card(id);
-                    self.offer_reactions(id);
-                }
-            }
-            Err(OperationError::RateLimited { retry_after_ms }) => {
-                self.pace(&place).not_before = now + retry_after_ms;
-            }
-            Err(OperationError::Passing(_)) => {
-                card.failures += 1;
-                card.not_before = now + backoff(card.failures);
-            }
-            Err(OperationError::Gone(_)) => {
-                // It was deleted: whoever did that does not want to see it again.
-                card.shown = Some(shown);
-            }
-            Err(OperationError::Refused(reason)) => {
-                if card.plain {
-                    self.actions
-                        .push(Action::Note(format!("a message to {} was refused: {reason}", place.chat)));
-                    card.shown = Some(shown);
-                } else {
-                    card.plain = true;
-                }
-            }
-        }
-        let refused_for_good =
-            self.cards.get(&id).is_some_and(|card| card.plain && card.shown == Some(shown));
-        if refused_for_good && self.cards.get(&id).is_some_and(Card::is_final) {
-            self.drop_card(id);
-            return;
-        }
-        self.step_card(id);
-        let next =
-            self.cards.range(id + 1..).find(|(_, other)| other.record.place == place).map(|(id, _)| *id);
-        if let Some(next) = next {
-            self.step_card(next);
-        }
-    }
-
-    /// Puts the choices below a question as reactions, where the channel has no buttons.
-    fn offer_reactions(&mut self, id: u64) {
-        let Some(card) = self.cards.get(&id) else { return };
-        let Some(channel) = self.channels.get(&card.record.place.channel) else { return };
-        let (Some(ask), Some(message)) = (&card.record.ask, &card.record.message) else { return };
-        if channel.buttons || !channel.reactions {
-            return;
-        }
-        let (place, message) = (card.record.place.clone(), message.clone());
-        for number in 1..=asks::labels(ask).len().min(9) {
-            let reaction = words::reaction(number);
-            let operation = Operation::React { place: place.clone(), message: message.clone(), reaction };
-            self.perform(operation, Target::Nothing);
-        }
     }
 }

@@ -5,11 +5,15 @@
 //! [`Bridge::restore`] goes on from what was kept: no message is lost, and no answer is given twice.
 
 mod accept;
+mod albums;
 mod asks;
 mod beside;
+mod buttons;
+mod card_delivery;
 mod cards;
 mod commands;
 mod edits;
+mod files;
 mod limits;
 mod moves;
 mod pairing;
@@ -17,7 +21,9 @@ mod pictures;
 mod records;
 mod reply;
 mod reply_delivery;
+mod reply_step;
 mod restore;
+mod said;
 mod scope;
 mod settings;
 mod turns;
@@ -26,6 +32,7 @@ mod words;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 pub use beside::Beside;
+pub use buttons::ButtonKey;
 pub(crate) use records::person_key;
 pub use records::{Change, InboxId, Kept, Kind, Outcome, Role};
 pub use settings::{Per, QueueMode, ScopeRule, ScopeSettings, Settings};
@@ -34,7 +41,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::channel::{
     Attachment, Capabilities, ChannelName, ChatId, Incoming, MessageRef, Operation, OperationError, Place,
-    Sender, UserId,
+    RemoteFile, Sender, UserId,
 };
 use crate::engine::{Answer, Command, ConversationSettings, Report};
 use cards::Card;
@@ -72,6 +79,15 @@ pub enum Event {
         /// What they may do from now on; none if the code was wrong.
         role: Option<Role>,
     },
+    /// A file was fetched, or was not.
+    Fetched {
+        /// The message that it came with.
+        message: InboxId,
+        /// Its number in the message.
+        index: usize,
+        /// The file, which is kept, or why it cannot be had, in a few words.
+        result: Result<Attachment, String>,
+    },
     /// Somebody who is no conversation wants something.
     Beside(Beside),
     /// Time has passed.
@@ -107,6 +123,19 @@ pub enum Action {
         file: Attachment,
         /// Names the upload.
         key: String,
+    },
+    /// Fetches a file that came with a message, keeps it, and tells [`Event::Fetched`].
+    Fetch {
+        /// The message that it came with.
+        message: InboxId,
+        /// Its number in the message.
+        index: usize,
+        /// Where the message stands.
+        place: Place,
+        /// The file.
+        file: RemoteFile,
+        /// The name under which it is kept.
+        blob: String,
     },
     /// Tells the engine to do something.
     Command {
@@ -151,6 +180,7 @@ enum Target {
     File { scope: String },
     Card { id: u64, shown: u64, posted: bool },
     Picture { card: u64 },
+    Document { card: u64 },
     Nothing,
 }
 
@@ -175,6 +205,9 @@ const MOST_PACES: usize = 1_000;
 #[derive(Debug)]
 pub struct Bridge {
     settings: Settings,
+    button_key: ButtonKey,
+    /// Presses and reactions that were taken lately, by their fingerprints.
+    presses: VecDeque<u128>,
     channels: BTreeMap<ChannelName, Capabilities>,
     scopes: BTreeMap<String, Scope>,
     inbox: BTreeMap<InboxId, InboxRecord>,
@@ -196,12 +229,20 @@ pub struct Bridge {
     first_edit: i64,
     changes: BTreeMap<(Kind, String), Change>,
     actions: Vec<Action>,
+    /// Bytes of text that were looked at.
+    looked_at: u64,
 }
 
 impl Bridge {
     /// A bridge that knows nothing yet.
-    pub fn new(settings: Settings, channels: BTreeMap<ChannelName, Capabilities>) -> Self {
+    pub fn new(
+        settings: Settings,
+        channels: BTreeMap<ChannelName, Capabilities>,
+        button_key: ButtonKey,
+    ) -> Self {
         Self {
+            button_key,
+            presses: VecDeque::new(),
             settings,
             channels,
             scopes: BTreeMap::new(),
@@ -220,6 +261,7 @@ impl Bridge {
             first_edit: 0,
             changes: BTreeMap::new(),
             actions: Vec::new(),
+            looked_at: 0,
         }
     }
 
@@ -231,6 +273,7 @@ impl Bridge {
             Event::Performed { number, result } => self.performed(number, result),
             Event::Reported { scope, conversation, report } => self.reported(&scope, &conversation, report),
             Event::CodeChecked { place, sender, role } => self.code_checked(&place, &sender, role),
+            Event::Fetched { message, index, result } => self.fetched(message, index, result),
             Event::Beside(beside) => self.beside(beside),
             Event::Tick => self.tick(),
         }
@@ -240,8 +283,12 @@ impl Bridge {
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_deadline(&self) -> Option<i64> {
         let scopes = self.scopes.values().filter_map(|scope| self.scope_deadline(scope));
-        let cards = self.cards.values().filter_map(|card| self.card_deadline(card));
-        scopes.chain(cards).min()
+        scopes.chain(self.cards_deadline()).min()
+    }
+
+    /// How many bytes of text were looked at so far, to cut it into messages and to render it: the work that texts make.
+    pub fn bytes_looked_at(&self) -> u64 {
+        self.looked_at
     }
 
     /// How many messages have no outcome yet.
@@ -262,7 +309,7 @@ impl Bridge {
         for scope in due {
             self.step_scope(&scope);
         }
-        let cards: Vec<u64> = self.cards.keys().copied().collect();
+        let cards: Vec<u64> = self.cards_in_turn().map(|card| card.record.id).collect();
         for card in cards {
             self.step_card(card);
         }
@@ -276,6 +323,7 @@ impl Bridge {
             Some(Target::File { scope }) => self.file_performed(&scope, result.err().as_ref()),
             Some(Target::Card { id, shown, posted }) => self.card_performed(id, shown, posted, result),
             Some(Target::Picture { card }) => self.picture_performed(card, result.err()),
+            Some(Target::Document { card }) => self.document_performed(card, result.err()),
             Some(Target::Nothing) | None => {}
         }
     }

@@ -20,7 +20,7 @@ impl Bridge {
 
     /// A stranger can say a code. Apart from that they are told once, in a chat of their own, how to be let in.
     pub(super) fn stranger(&mut self, incoming: &Incoming) {
-        let IncomingBody::Text { text, .. } = &incoming.body else { return };
+        let IncomingBody::Text(message) = &incoming.body else { return };
         if !incoming.direct {
             return;
         }
@@ -29,7 +29,7 @@ impl Bridge {
         if person.wrong_codes >= most {
             return;
         }
-        if let Some(code) = words::pairing_code(text) {
+        if let Some(code) = words::pairing_code(&message.text) {
             self.actions.push(Action::CheckCode {
                 place: incoming.place.clone(),
                 sender: incoming.sender.clone(),

@@ -2,8 +2,8 @@
 
 use crate::channel::{Attachment, OperationError, Place};
 
-use super::cards::{Card, backoff};
-use super::records::{CardRecord, Kind, put};
+use super::cards::backoff;
+use super::records::CardRecord;
 use super::{Action, Bridge, Target, words};
 
 impl Bridge {
@@ -40,18 +40,7 @@ impl Bridge {
             }
             Some(_) => {
                 let id = self.next_id();
-                let record = CardRecord {
-                    id,
-                    place: place.clone(),
-                    reply_to: None,
-                    markdown: String::new(),
-                    message: None,
-                    ask: None,
-                    file: Some(file),
-                };
-                self.change(put(Kind::Card, id.to_string(), &record));
-                self.cards.insert(id, Card::new(record));
-                self.step_card(id);
+                self.insert_card(CardRecord { file: Some(file), ..CardRecord::new(id, place.clone()) });
             }
         }
     }

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::channel::{Attachment, ChannelName, ChatId, MessageRef, Place, Sender, UserId};
+use crate::channel::{Attachment, ChannelName, ChatId, MessageRef, Place, RemoteFile, Sender, UserId};
 use crate::engine::Ask;
 
 /// A change of what is kept. All changes of one step are kept together or not at all.
@@ -38,6 +38,10 @@ pub enum Kind {
     Done,
     /// A reply that is not all there yet.
     Reply,
+    /// What such a reply says in the end.
+    Text,
+    /// A message of such a reply.
+    Part,
     /// A message of our own that is not there yet, or that waits for an answer.
     Card,
     /// A scope with its conversations.
@@ -50,8 +54,17 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Inbox, Self::Done, Self::Reply, Self::Card, Self::Scope, Self::Person, Self::Moved];
+    pub const ALL: [Self; 9] = [
+        Self::Inbox,
+        Self::Done,
+        Self::Reply,
+        Self::Text,
+        Self::Part,
+        Self::Card,
+        Self::Scope,
+        Self::Person,
+        Self::Moved,
+    ];
 
     /// The kind in a word.
     pub fn as_str(self) -> &'static str {
@@ -59,6 +72,8 @@ impl Kind {
             Self::Inbox => "inbox",
             Self::Done => "done",
             Self::Reply => "reply",
+            Self::Text => "text",
+            Self::Part => "part",
             Self::Card => "card",
             Self::Scope => "scope",
             Self::Person => "person",
@@ -96,6 +111,29 @@ pub(super) struct InboxRecord {
     /// Its sender knows that a change of it came too late.
     #[serde(default)]
     pub(super) told_of_edit: bool,
+    /// Its files, until all of them are there or given up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) files: Vec<FileState>,
+    /// The album that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) album: Option<String>,
+    /// When its files are given up. After a restart they are fetched again.
+    #[serde(skip)]
+    pub(super) fetch_until: i64,
+    /// It could not be given to the turn that runs, because of its files or its album.
+    #[serde(skip)]
+    pub(super) held: bool,
+}
+
+/// A file of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum FileState {
+    /// It is with the channel.
+    Wanted(RemoteFile),
+    /// It is kept.
+    There(Attachment),
+    /// It cannot be had, and this says so.
+    Missing(String),
 }
 
 /// What became of a message.
@@ -143,6 +181,8 @@ pub(super) struct ReplyRecord {
     pub(super) conversation: String,
     pub(super) place: Place,
     pub(super) reply_to: Option<MessageRef>,
+    /// Each is kept by itself, so that what is kept for a message does not grow with how many there are.
+    #[serde(default, skip_serializing)]
     pub(super) parts: Vec<PartRecord>,
     pub(super) settled: Option<Settled>,
     /// Pictures of the turn that were seen to, by what is in them.
@@ -157,11 +197,29 @@ pub(super) struct ReplyRecord {
 /// What a reply says in the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Settled {
+    /// Kept apart, as a [`TextRecord`], because this record is kept after each message.
+    #[serde(default, skip_serializing)]
     pub(super) markdown: String,
     pub(super) outcome: Outcome,
-    /// The rest, which is sent as a file.
+    /// The rest, which is sent as a file. Kept apart like the text.
+    #[serde(default, skip_serializing)]
     pub(super) file: Option<String>,
     pub(super) file_sent: bool,
+}
+
+impl Settled {
+    /// The texts, as they are kept.
+    pub(super) fn text_record(&self) -> TextRecord {
+        TextRecord { markdown: self.markdown.clone(), file: self.file.clone() }
+    }
+}
+
+/// What a reply says in the end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct TextRecord {
+    pub(super) markdown: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<String>,
 }
 
 /// A message of a reply.
@@ -186,6 +244,25 @@ pub(super) struct CardRecord {
     /// It is a picture, and says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<Attachment>,
+    /// It is a text that is sent as a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) document: Option<String>,
+}
+
+impl CardRecord {
+    /// A card that says nothing yet.
+    pub(super) fn new(id: u64, place: Place) -> Self {
+        Self {
+            id,
+            place,
+            reply_to: None,
+            markdown: String::new(),
+            message: None,
+            ask: None,
+            file: None,
+            document: None,
+        }
+    }
 }
 
 /// What a card asks.
@@ -255,6 +332,17 @@ pub(super) struct MovedRecord {
     pub(super) from: ChatId,
     /// Later moves have higher numbers.
     pub(super) number: u64,
+}
+
+/// The key under which a message of a reply is kept.
+pub(super) fn part_key(reply: u64, index: usize) -> String {
+    format!("{reply}/{index}")
+}
+
+/// The reply and the number of a message of it, by the key under which it is kept.
+pub(super) fn read_part_key(key: &str) -> Option<(u64, usize)> {
+    let (reply, index) = key.split_once('/')?;
+    Some((reply.parse().ok()?, index.parse().ok()?))
 }
 
 /// The key under which a person is kept.

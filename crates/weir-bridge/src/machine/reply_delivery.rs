@@ -1,35 +1,12 @@
 //! Gets a reply into the chat: one step at a time, each in its order, within the channel's limits.
 
-use crate::channel::{Content, MessageRef, Operation, OperationError, OutgoingFile};
+use crate::channel::{ChannelName, MessageRef, Operation, OperationError, OutgoingFile};
 
-use super::cards::{backoff, fingerprint, rendered};
-use super::records::{Kind, Outcome, put, remove};
+use super::cards::{backoff, fingerprint};
+use super::records::{Kind, Outcome, part_key, put, remove};
 use super::reply::Reply;
-use super::{Action, Bridge, PartOperation, Target, words};
-
-/// The next step of a reply.
-enum Step {
-    Post {
-        index: usize,
-        content: Content,
-    },
-    Edit {
-        index: usize,
-        message: MessageRef,
-        content: Content,
-    },
-    Delete {
-        index: usize,
-        message: MessageRef,
-    },
-    File {
-        text: String,
-    },
-    /// Nothing, for now.
-    Rest,
-    /// All of it is there.
-    Done,
-}
+use super::reply_step::Step;
+use super::{Action, Bridge, PartOperation, Target};
 
 impl Bridge {
     /// When a reply is to be written on, if nothing happens before.
@@ -38,7 +15,9 @@ impl Bridge {
         let wanted = reply.dirty && !reply.in_flight;
         let begun = reply.record.parts.iter().any(|part| part.message.is_some());
         let next_edit = if begun { pace.next_edit } else { 0 };
-        wanted.then(|| reply.not_before.max(pace.not_before).max(next_edit))
+        // However little is new each time, what is being written is not looked at more often than it may be edited.
+        let next_look = if reply.record.settled.is_some() { 0 } else { reply.next_look };
+        wanted.then(|| reply.not_before.max(pace.not_before).max(next_edit).max(next_look))
     }
 
     /// Does the next step of the reply of a scope.
@@ -48,10 +27,13 @@ impl Bridge {
         if reply.in_flight || self.reply_deadline(reply).is_none_or(|due| self.now < due) {
             return;
         }
+        let interval = self.edit_interval(&reply.record.place.channel);
+        let next_look = self.now + interval;
         match self.next_step(key) {
             Step::Rest => {
                 if let Some(reply) = self.reply_mut(key) {
                     reply.dirty = false;
+                    reply.next_look = next_look;
                 }
             }
             Step::Done => self.finish_reply(key),
@@ -63,59 +45,17 @@ impl Bridge {
         self.scopes.get_mut(key)?.reply.as_mut()
     }
 
-    fn next_step(&self, key: &str) -> Step {
-        let Some(scope) = self.scopes.get(key) else { return Step::Rest };
-        let Some(reply) = &scope.reply else { return Step::Rest };
-        let settled = reply.record.settled.as_ref();
+    fn edit_interval(&self, channel: &ChannelName) -> i64 {
+        self.channels.get(channel).map_or(0, |channel| channel.edit_interval_ms)
+    }
+
+    fn next_step(&mut self, key: &str) -> Step {
+        let Some(scope) = self.scopes.get_mut(key) else { return Step::Rest };
+        let Some(reply) = &mut scope.reply else { return Step::Rest };
         let Some(channel) = self.channels.get(&reply.record.place.channel) else { return Step::Done };
-        if reply.undeliverable.is_some() {
-            return if settled.is_some() { Step::Done } else { Step::Rest };
-        }
-        let pieces = reply.pieces(channel, scope.settings.show_tools, self.settings.most_parts);
-        let content = |markdown: &str| Content {
-            text: rendered(channel.markup, markdown, reply.plain),
-            buttons: Vec::new(),
-        };
-        for (index, piece) in pieces.iter().enumerate() {
-            let part = reply.record.parts.get(index).cloned().unwrap_or_default();
-            let wanted = content(piece);
-            match part.message {
-                None => {
-                    let at_once = channel.edits && !part.only_once;
-                    if settled.is_none() && !at_once {
-                        return Step::Rest;
-                    }
-                    // A post whose fate a crash leaves open must not be the answer; an edit can be repeated.
-                    let first =
-                        if at_once && !channel.posts_once { content(words::PLACEHOLDER) } else { wanted };
-                    return Step::Post { index, content: first };
-                }
-                Some(_) if part.only_once || !channel.edits => {}
-                Some(message) => {
-                    if reply.shown.get(index).copied().flatten() != Some(fingerprint(&wanted)) {
-                        return Step::Edit { index, message, content: wanted };
-                    }
-                }
-            }
-        }
-        let Some(settled) = settled else { return Step::Rest };
-        let surplus = reply.record.parts.iter().enumerate().skip(pieces.len());
-        if let Some((index, message)) =
-            surplus.filter_map(|(index, part)| Some((index, part.message.clone()?))).next_back()
-        {
-            if channel.deletes {
-                return Step::Delete { index, message };
-            }
-            let wanted = content(words::PLACEHOLDER);
-            let shown = reply.shown.get(index).copied().flatten();
-            if channel.edits && shown != Some(fingerprint(&wanted)) {
-                return Step::Edit { index, message, content: wanted };
-            }
-        }
-        match &settled.file {
-            Some(text) if !settled.file_sent => Step::File { text: text.clone() },
-            _ => Step::Done,
-        }
+        let step = reply.next_step(channel, scope.settings.show_tools, self.settings.most_parts);
+        self.looked_at += std::mem::take(&mut reply.looked_at);
+        step
     }
 
     fn do_step(&mut self, key: &str, step: Step) {
@@ -130,10 +70,11 @@ impl Bridge {
                 reply.post(index, shown);
                 let attempt = reply.record.parts.get(index).map_or(0, |part| part.attempt);
                 let reply_to = reply.record.reply_to.clone().filter(|_| index == 0);
-                if reply.record.settled.is_none() {
-                    reply.remember_said();
+                let said_more = reply.record.settled.is_none() && reply.remember_said();
+                self.keep_part(key, index);
+                if said_more {
+                    self.keep_reply(key);
                 }
-                self.keep_reply(key);
                 let operation =
                     Operation::Post { place, content, reply_to, key: format!("r{id}-{index}-{attempt}") };
                 self.perform(operation, Target::Part { scope, index, shown, kind: PartOperation::Post });
@@ -143,9 +84,7 @@ impl Bridge {
                 if reply.record.settled.is_none() && reply.remember_said() {
                     self.keep_reply(key);
                 }
-                let interval =
-                    self.channels.get(&place.channel).map_or(0, |channel| channel.edit_interval_ms);
-                self.pace(&place).next_edit = now + interval;
+                self.pace(&place).next_edit = now + self.edit_interval(&place.channel);
                 let operation = Operation::Edit { place, message, content };
                 self.perform(operation, Target::Part { scope, index, shown, kind: PartOperation::Edit });
             }
@@ -176,7 +115,6 @@ impl Bridge {
         let place = reply.record.place.clone();
         reply.in_flight = false;
         reply.dirty = true;
-        let plain = reply.plain;
         let Some(part) = reply.record.parts.get_mut(index) else { return };
         match result {
             Ok(message) => {
@@ -192,11 +130,9 @@ impl Bridge {
                 }
                 match kind {
                     PartOperation::Edit => {
-                        let interval =
-                            self.channels.get(&place.channel).map_or(0, |channel| channel.edit_interval_ms);
-                        self.pace(&place).next_edit = now + interval;
+                        self.pace(&place).next_edit = now + self.edit_interval(&place.channel);
                     }
-                    PartOperation::Post | PartOperation::Delete => self.keep_reply(key),
+                    PartOperation::Post | PartOperation::Delete => self.keep_part(key, index),
                 }
             }
             Err(OperationError::RateLimited { retry_after_ms }) => {
@@ -211,22 +147,21 @@ impl Bridge {
                 if let Some(posted) = reply.posted.get_mut(index) {
                     *posted = None;
                 }
+                reply.done_before = 0;
                 if kind != PartOperation::Delete {
                     part.attempt += 1;
                     part.only_once = part.attempt > 1;
                 }
-                self.keep_reply(key);
+                self.keep_part(key, index);
             }
             // A message that cannot be taken away stays.
             Err(OperationError::Refused(_)) if kind == PartOperation::Delete => {
                 part.message = None;
-                self.keep_reply(key);
+                self.keep_part(key, index);
             }
             Err(OperationError::Refused(reason)) => {
-                if plain {
+                if !reply.drop_markup() {
                     reply.undeliverable = Some(reason);
-                } else {
-                    reply.plain = true;
                 }
             }
         }
@@ -260,7 +195,9 @@ impl Bridge {
                     && let Some(whole) = settled.file.take()
                 {
                     settled.markdown = whole;
+                    reply.cut_again();
                 }
+                self.keep_text(key);
                 self.keep_reply(key);
             }
         }
@@ -274,10 +211,32 @@ impl Bridge {
         }
     }
 
+    /// Keeps what is known of one message of a reply.
+    pub(super) fn keep_part(&mut self, key: &str, index: usize) {
+        let Some(reply) = self.scopes.get(key).and_then(|scope| scope.reply.as_ref()) else { return };
+        if let Some(part) = reply.record.parts.get(index) {
+            let change = put(Kind::Part, part_key(reply.record.id, index), part);
+            self.change(change);
+        }
+    }
+
+    /// Keeps the last form of a reply, once: what is kept after each message must not grow with the text.
+    pub(super) fn keep_text(&mut self, key: &str) {
+        let Some(reply) = self.scopes.get(key).and_then(|scope| scope.reply.as_ref()) else { return };
+        if let Some(settled) = &reply.record.settled {
+            let change = put(Kind::Text, reply.record.id.to_string(), &settled.text_record());
+            self.change(change);
+        }
+    }
+
     /// All of a reply is there: its messages have their outcome, and the next turn may begin.
     fn finish_reply(&mut self, key: &str) {
         let Some(reply) = self.scopes.get_mut(key).and_then(|scope| scope.reply.take()) else { return };
         self.change(remove(Kind::Reply, reply.record.id.to_string()));
+        self.change(remove(Kind::Text, reply.record.id.to_string()));
+        for index in 0..reply.record.parts.len() {
+            self.change(remove(Kind::Part, part_key(reply.record.id, index)));
+        }
         let mut outcome = reply.record.settled.map_or(Outcome::Answered, |settled| settled.outcome);
         if let Some(reason) = reply.undeliverable {
             self.actions.push(Action::Note(format!("an answer could not be delivered: {reason}")));

@@ -6,34 +6,47 @@ use crate::channel::{Capabilities, ChannelName};
 
 use super::cards::Card;
 use super::records::{
-    CardRecord, DoneRecord, InboxId, InboxRecord, Kept, Kind, MovedRecord, PersonRecord, ReplyRecord,
-    ScopeRecord, read,
+    CardRecord, DoneRecord, InboxId, InboxRecord, Kept, Kind, MovedRecord, PartRecord, PersonRecord,
+    ReplyRecord, ScopeRecord, TextRecord, read, read_part_key,
 };
 use super::reply::Reply;
 use super::settings::{Per, Settings};
 use super::turns::prompt_text;
-use super::{Action, Bridge, delivery_mark, words};
+use super::{Action, Bridge, ButtonKey, delivery_mark, words};
 
 impl Bridge {
     /// A bridge that goes on from what was kept, and what it has to do first.
     pub fn restore(
         settings: Settings,
         channels: BTreeMap<ChannelName, Capabilities>,
+        button_key: ButtonKey,
         kept: Vec<Kept>,
         now: i64,
     ) -> (Self, Vec<Action>) {
-        let mut bridge = Self::new(settings, channels);
+        let mut bridge = Self::new(settings, channels, button_key);
         bridge.now = now;
         // The last edit before the stop may have been a moment ago.
         let slowest = bridge.channels.values().map(|channel| channel.edit_interval_ms).max();
         bridge.first_edit = now + slowest.unwrap_or(0);
         let mut scopes: BTreeMap<String, ScopeRecord> = BTreeMap::new();
         let mut replies = Vec::new();
+        let mut texts: BTreeMap<String, TextRecord> = BTreeMap::new();
+        let mut parts: BTreeMap<u64, BTreeMap<usize, PartRecord>> = BTreeMap::new();
         for kept in kept {
             match kept.kind {
                 Kind::Inbox => bridge.load_inbox(&kept),
                 Kind::Done => bridge.load_done(&kept),
                 Kind::Reply => replies.extend(read::<ReplyRecord>(&kept)),
+                Kind::Text => {
+                    if let Some(text) = read(&kept) {
+                        texts.insert(kept.key, text);
+                    }
+                }
+                Kind::Part => {
+                    if let (Some((reply, index)), Some(part)) = (read_part_key(&kept.key), read(&kept)) {
+                        parts.entry(reply).or_default().insert(index, part);
+                    }
+                }
                 Kind::Card => {
                     if let Some(record) = read::<CardRecord>(&kept) {
                         bridge.cards.insert(record.id, Card::new(record));
@@ -61,6 +74,19 @@ impl Bridge {
         bridge.last_id = numbers.fold(bridge.last_id, u64::max);
         bridge.done.make_contiguous().sort_by_key(|(id, _)| *id);
         bridge.load_scopes(scopes, &replies);
+        for reply in &mut replies {
+            if let (Some(settled), Some(text)) = (&mut reply.settled, texts.remove(&reply.id.to_string())) {
+                (settled.markdown, settled.file) = (text.markdown, text.file);
+            }
+            for (index, part) in parts.remove(&reply.id).unwrap_or_default() {
+                if reply.parts.len() <= index {
+                    reply.parts.resize(index + 1, PartRecord::default());
+                }
+                if let Some(place) = reply.parts.get_mut(index) {
+                    *place = part;
+                }
+            }
+        }
         bridge.go_on(replies);
         bridge.close_asks();
         bridge.tick();
@@ -120,6 +146,12 @@ impl Bridge {
                 scope.pictures = record.pictures.iter().cloned().collect();
                 scope.reply = Some(Reply::new(record));
             }
+            // An earlier version kept the text and the messages with the reply.
+            self.keep_text(&key);
+            let count = self.reply_mut(&key).map_or(0, |reply| reply.record.parts.len());
+            for index in 0..count {
+                self.keep_part(&key, index);
+            }
             if !settled {
                 // The engine knows whether it has the prompt already.
                 self.send_prompt(&key);
@@ -135,6 +167,7 @@ impl Bridge {
                     None => {
                         let scope = self.scope_for(&record.scope, &record.place);
                         scope.enqueue(record.order, record.id);
+                        self.hold(&record);
                     }
                 },
             }

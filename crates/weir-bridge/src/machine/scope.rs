@@ -64,9 +64,14 @@ impl Scope {
     /// Whether a message can go into the turn that runs: it is of the conversation that is talked to, and nothing
     /// waits before it.
     pub(super) fn can_steer(&self) -> bool {
+        self.runs_current() && self.waiting.is_empty()
+    }
+
+    /// Whether a turn of the conversation that is talked to runs.
+    pub(super) fn runs_current(&self) -> bool {
         let same =
             self.reply.as_ref().is_none_or(|reply| reply.record.conversation == self.conversation_key());
-        self.is_running() && self.record.current != 0 && same && self.waiting.is_empty()
+        self.is_running() && self.record.current != 0 && same
     }
 
     /// Puts a message where the channel's order has it.
@@ -130,7 +135,7 @@ impl Scope {
 }
 
 /// Whom a scope belongs to alone, by its name.
-fn owner(scope: &str) -> Option<&str> {
+pub(super) fn owner(scope: &str) -> Option<&str> {
     let mut fields = scope.splitn(4, '/').skip(1);
     if fields.next() == Some("user") { fields.nth(1) } else { None }
 }
@@ -174,9 +179,10 @@ impl Bridge {
 
     /// When something is to be done in a scope, if nothing happens before.
     pub(super) fn scope_deadline(&self, scope: &Scope) -> Option<i64> {
-        let starts = (scope.reply.is_none() && scope.steered.is_empty() && !scope.waiting.is_empty())
-            .then_some(scope.quiet_until);
+        let is_free = scope.reply.is_none() && scope.steered.is_empty();
+        let takes = (is_free && !scope.waiting.is_empty()) || self.can_steer_head(scope);
+        let takes = (takes && self.head_is_ready(scope)).then_some(scope.quiet_until);
         let writes = scope.reply.as_ref().and_then(|reply| self.reply_deadline(reply));
-        [starts, writes, scope.send_again].into_iter().flatten().min()
+        [takes, self.files_deadline(scope), writes, scope.send_again].into_iter().flatten().min()
     }
 }

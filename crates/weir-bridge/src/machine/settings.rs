@@ -26,6 +26,8 @@ pub struct Settings {
     pub wrong_codes: u32,
     /// How long a person has for an answer.
     pub ask_timeout_ms: i64,
+    /// How long files of a message may take; what is not there by then is left out.
+    pub fetch_timeout_ms: i64,
     /// Only administrators may allow tools.
     pub only_admins_allow: bool,
     /// Messages that wait in one conversation.
@@ -48,6 +50,7 @@ impl Default for Settings {
             messages_per_ten_minutes: 120,
             wrong_codes: 5,
             ask_timeout_ms: 10 * 60 * 1000,
+            fetch_timeout_ms: 2 * 60 * 1000,
             only_admins_allow: false,
             most_waiting: 50,
             most_parts: 4,

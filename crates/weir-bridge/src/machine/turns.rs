@@ -2,7 +2,7 @@
 
 use crate::channel::Operation;
 use crate::engine::{Command, Ending, EndingOutcome, PROMPT_PREFIX, Report};
-use crate::markup::split;
+use crate::markup::Splitter;
 
 use super::cards::backoff;
 use super::records::{InboxId, InboxRecord, Kind, Outcome, ReplyRecord, Settled, put};
@@ -21,9 +21,11 @@ pub(super) fn client_id(id: InboxId) -> String {
 impl Bridge {
     /// Does what can be done in a scope now.
     pub(super) fn step_scope(&mut self, key: &str) {
+        self.give_up_files(key);
         self.send_again_if_due(key);
         self.take_endings(key);
         self.start_turn(key);
+        self.steer_complete(key);
         self.step_reply(key);
     }
 
@@ -87,12 +89,18 @@ impl Bridge {
     /// Makes a prompt of what waits, if nothing runs.
     fn start_turn(&mut self, key: &str) {
         let now = self.now;
-        let Some(scope) = self.scopes.get_mut(key) else { return };
+        let Some(scope) = self.scopes.get(key) else { return };
         let is_free = scope.reply.is_none() && scope.steered.is_empty() && scope.endings.is_empty();
-        if !is_free || scope.waiting.is_empty() || now < scope.quiet_until {
+        if !is_free || scope.waiting.is_empty() || now < scope.quiet_until || !self.head_is_ready(scope) {
             return;
         }
-        let count = if scope.settings.queue == QueueMode::Collect { scope.waiting.len() } else { 1 };
+        self.fold_album(key);
+        let complete = self.scopes.get(key).map_or(0, |scope| self.complete_messages(scope));
+        let Some(scope) = self.scopes.get_mut(key) else { return };
+        let count = if scope.settings.queue == QueueMode::Collect { complete } else { complete.min(1) };
+        if count == 0 {
+            return;
+        }
         let messages: Vec<InboxId> = scope.waiting.drain(..count).map(|(_, id)| id).collect();
         let first = messages.first().and_then(|id| self.inbox.get(id)).map(|record| record.text.clone());
         if scope.record.current == 0 {
@@ -257,7 +265,7 @@ impl Bridge {
         let footer = words::footer(&ending).filter(|_| scope.settings.footer);
         let Some(reply) = &mut scope.reply else { return };
         let channel = self.channels.get(&reply.record.place.channel);
-        let so_far = reply.so_far();
+        let so_far = reply.so_far().to_owned();
         // After a restart the engine knows whole texts, and the record what was shown of them.
         let knows_more = reply.has_heard_nothing() && ending.said.len() > so_far.len();
         let said = if knows_more { ending.said.clone() } else { so_far.clone() };
@@ -284,12 +292,18 @@ impl Bridge {
         };
         let mut file = None;
         if let Some(channel) = channel.filter(|channel| channel.files) {
-            let pieces = split(&markdown, channel.markup, channel.longest);
-            if pieces.len() > most_parts {
-                let first = split(&markdown, channel.markup, channel.longest / 2).into_iter().next();
+            let mut splitter = Splitter::new(channel.markup, channel.longest);
+            splitter.advance(&markdown, most_parts);
+            let mut looked_at = splitter.looked_at();
+            if splitter.has_more(&markdown) && splitter.closed().len() >= most_parts {
+                let mut half = Splitter::new(channel.markup, channel.longest / 2);
+                let open = half.advance(&markdown, 1);
+                looked_at += half.looked_at();
+                let first = half.closed().first().cloned().or(open);
                 file = Some(std::mem::take(&mut markdown));
                 markdown = after(first.unwrap_or_default(), words::IN_FILE);
             }
+            self.looked_at += looked_at;
         }
         let left_out = scope.pictures.len().saturating_sub(self.settings.most_pictures);
         if left_out > 0 {
@@ -298,12 +312,15 @@ impl Bridge {
         if let Some(footer) = footer {
             markdown = after(markdown, &footer);
         }
+        // It was for the case that this moment never comes.
+        reply.record.said = String::new();
         reply.record.settled = Some(Settled { markdown, outcome, file, file_sent: false });
-        reply.dirty = true;
+        reply.cut_again();
         if let Some(first) = reply.record.messages.first() {
             scope.record.last_turn = Some((ending.turn, *first));
         }
         scope.send_again = None;
+        self.keep_text(key);
         self.keep_reply(key);
         self.keep_scope(key);
     }

@@ -27,6 +27,9 @@ pub(super) const NOTHING_TO_READ: &str =
     "There is nothing in this message that I can read. Send a text, a picture or a file.";
 pub(super) const WAITS_FOR_ANSWER: &str = "I have asked something, and wait for the answer: choose one of the numbers, or reply to the question. This message is kept for after that.";
 pub(super) const OUT_OF_FOLDER: &str = "`/cd` without a folder goes back to the usual one.";
+pub(super) const OLD_BUTTON: &str =
+    "That button does nothing: its question is closed, or was asked elsewhere.";
+pub(super) const NOT_YOURS: &str = "That question is for somebody else.";
 pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
 
 pub(super) const HELP: &str = "\
@@ -107,6 +110,14 @@ pub(super) fn reacted(reaction: &str) -> Option<Choice> {
             digits.parse().ok().filter(|_| is_number).map(|number| Choice::Numbers(vec![number]))
         }
     }
+}
+
+/// Why a file that took too long was left out.
+pub(super) const TOO_SLOW: &str = "it took too long";
+
+/// What the agent reads instead of a file that cannot be had.
+pub(super) fn no_file(name: &str, reason: &str) -> String {
+    format!("[{name} could not be read: {reason}]")
 }
 
 /// What an answer says of pictures that are not shown.

@@ -1,18 +1,7 @@
 //! How long a rendered text is for a channel.
 
-use super::{Markup, Rendered};
-
-/// The length in the units of the markup.
-pub(super) fn length(markup: Markup, text: &Rendered) -> usize {
-    match markup {
-        Markup::Plain => text.plain.chars().count(),
-        Markup::TelegramHtml => visible_utf16(text.html.as_deref().unwrap_or(&text.plain)),
-        Markup::MatrixHtml => text.plain.len() + text.html.as_ref().map_or(0, String::len),
-    }
-}
-
 /// UTF-16 units of an HTML text without its tags, each entity counted as the one character that it stands for.
-fn visible_utf16(html: &str) -> usize {
+pub(super) fn visible_utf16(html: &str) -> usize {
     let (mut length, mut in_tag, mut in_entity) = (0, false, false);
     for character in html.chars() {
         match character {

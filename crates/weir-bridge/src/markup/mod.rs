@@ -11,7 +11,7 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
-pub use split::split;
+pub use split::{Splitter, split};
 
 /// How a channel writes text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,10 @@ impl Markup {
 
     /// How long a text is for the channel once it is rendered.
     pub fn length(self, markdown: &str) -> usize {
-        measure::length(self, &self.render(markdown))
+        match self {
+            Self::Plain => plain::render(markdown).chars().count(),
+            Self::TelegramHtml => measure::visible_utf16(&html::render(markdown, html::Dialect::Telegram)),
+            Self::MatrixHtml => markdown.len() + html::render(markdown, html::Dialect::Matrix).len(),
+        }
     }
 }

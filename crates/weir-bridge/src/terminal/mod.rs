@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 
 use crate::channel::{
-    Capabilities, Channel, Doing, Incoming, IncomingBody, Inlet, MessageRef, Operation, OperationError,
-    OutgoingFile, Place, Sender,
+    Capabilities, Channel, Doing, Incoming, IncomingBody, IncomingText, Inlet, MessageRef, Operation,
+    OperationError, OutgoingFile, Place, Sender,
 };
 use crate::error::BridgeError;
 use crate::file_names::{free_name, safe_name};
@@ -83,7 +83,7 @@ impl TerminalChannel {
             addressed: true,
             order: number,
             message: None,
-            body: IncomingBody::Text { text, attachments: Vec::new(), reply_to: None },
+            body: IncomingBody::Text(IncomingText::new(text)),
         }
     }
 

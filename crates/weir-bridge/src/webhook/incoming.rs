@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use crate::channel::{ChannelName, Incoming, IncomingBody, IncomingFile, Place, Sender};
+use crate::channel::{ChannelName, Incoming, IncomingBody, IncomingFile, IncomingText, Place, Sender};
 
 /// A message, or a choice that somebody made.
 #[derive(Debug, Deserialize)]
@@ -89,11 +89,10 @@ pub(super) fn read(
         (Some(_), Some(_)) => return Err("choice and edits exclude each other".to_owned()),
         (Some(choice), None) => IncomingBody::Button { to: choice.message.into(), data: choice.data },
         (None, Some(edited)) => IncomingBody::Edited { message: edited.into(), text: message.text },
-        (None, None) => IncomingBody::Text {
-            text: message.text,
-            attachments: Vec::new(),
+        (None, None) => IncomingBody::Text(IncomingText {
             reply_to: message.reply_to.map(Into::into),
-        },
+            ..IncomingText::new(message.text)
+        }),
     };
     let incoming = Incoming {
         key: message.id,
@@ -127,7 +126,8 @@ mod tests {
         let (incoming, files) = read(body, &"hook".into(), 7).unwrap();
         assert_eq!((incoming.key.as_str(), incoming.order, incoming.direct), ("1", 7, true));
         assert_eq!(files[0].data, b"hi");
-        let body = br#"{"id":"2","chat":"c","sender":{"id":"u"},"choice":{"message":"m","data":"a1:0:1"}}"#;
+        let body =
+            br#"{"id":"2","chat":"c","sender":{"id":"u"},"choice":{"message":"m","data":"a1.0.1.00"}}"#;
         assert!(matches!(read(body, &"hook".into(), 7).unwrap().0.body, IncomingBody::Button { .. }));
         let body = br#"{"id":"3","chat":"c","sender":{"id":"u"},"text":"better","edits":"m"}"#;
         let edited = IncomingBody::Edited { message: "m".into(), text: "better".into() };

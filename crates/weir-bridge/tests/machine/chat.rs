@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use weir_bridge::channel::{
-    Capabilities, ChannelName, Incoming, IncomingBody, MessageRef, Operation, Place, Sender,
+    Capabilities, ChannelName, Incoming, IncomingBody, IncomingText, MessageRef, Operation, Place,
+    RemoteFile, Sender,
 };
 use weir_bridge::engine::{Answer, Ask, AskKind, Command, Ending, EndingOutcome, Report};
-use weir_bridge::machine::{Action, Bridge, Event, Kept, Kind, Role, Settings};
+use weir_bridge::machine::{Action, Bridge, ButtonKey, Event, InboxId, Kept, Kind, Role, Settings};
 use weir_bridge::markup::Markup;
 
 /// A chat in which every operation is done at once.
@@ -25,10 +26,12 @@ pub(crate) struct Chat {
     pub(crate) model: Option<String>,
     /// Pictures that were sent.
     pub(crate) uploads: Vec<String>,
+    /// Files that are to be fetched.
+    pub(crate) fetches: Vec<(InboxId, usize, RemoteFile, String)>,
     /// Pairing codes that are to be looked up.
     pub(crate) codes: Vec<String>,
     /// What is on the disk.
-    kept: BTreeMap<(Kind, String), Value>,
+    pub(crate) kept: BTreeMap<(Kind, String), Value>,
     settings: Settings,
     channels: BTreeMap<ChannelName, Capabilities>,
     next: u64,
@@ -65,7 +68,7 @@ impl Chat {
         };
         let channels = BTreeMap::from([("test".into(), capabilities)]);
         Self {
-            bridge: Bridge::new(settings.clone(), channels.clone()),
+            bridge: Bridge::new(settings.clone(), channels.clone(), ButtonKey::new([1; 32])),
             now: 1_000,
             shown: BTreeMap::new(),
             buttons: BTreeMap::new(),
@@ -75,6 +78,7 @@ impl Chat {
             conversation: String::new(),
             model: None,
             uploads: Vec::new(),
+            fetches: Vec::new(),
             codes: Vec::new(),
             kept: BTreeMap::new(),
             settings,
@@ -95,7 +99,8 @@ impl Chat {
         let kept =
             records.map(|((kind, key), value)| Kept { kind: *kind, key: key.clone(), value: value.clone() });
         let (settings, channels) = (self.settings.clone(), self.channels.clone());
-        let (bridge, actions) = Bridge::restore(settings, channels, kept.collect(), self.now);
+        let (bridge, actions) =
+            Bridge::restore(settings, channels, ButtonKey::new([2; 32]), kept.collect(), self.now);
         self.bridge = bridge;
         self.act(actions);
     }
@@ -130,6 +135,9 @@ impl Chat {
                         (self.conversation, self.model) = (conversation.key, conversation.model);
                         self.commands.push(command);
                     }
+                    Action::Fetch { message, index, file, blob, .. } => {
+                        self.fetches.push((message, index, file, blob));
+                    }
                     Action::CheckCode { code, .. } => self.codes.push(code),
                     Action::Told { number } => self.told.push(number),
                     Action::Answered { request, answer, by } => self.answered.push((request, answer, by)),
@@ -154,33 +162,60 @@ impl Chat {
 
     /// Something comes in.
     pub(crate) fn incoming(&mut self, sender: Sender, chat: &str, body: IncomingBody) {
-        self.incoming_as(sender, chat, body, None);
+        self.incoming_as(sender, chat, body, None, None);
     }
 
-    fn incoming_as(&mut self, sender: Sender, chat: &str, body: IncomingBody, message: Option<&str>) {
+    /// Something comes in from a group, and is meant for us or not.
+    pub(crate) fn in_group(&mut self, sender: Sender, chat: &str, body: IncomingBody, addressed: bool) {
+        self.incoming_as(sender, chat, body, None, Some(addressed));
+    }
+
+    fn incoming_as(
+        &mut self,
+        sender: Sender,
+        chat: &str,
+        body: IncomingBody,
+        message: Option<&str>,
+        group: Option<bool>,
+    ) {
+        let mut incoming = self.incoming_of(sender, chat, body);
+        incoming.direct = group.is_none();
+        incoming.addressed = group.unwrap_or(true);
+        incoming.message = message.map(Into::into);
+        self.event(Event::Incoming(incoming));
+    }
+
+    /// What comes in when somebody does this in a chat with nobody else in it.
+    pub(crate) fn incoming_of(&mut self, sender: Sender, chat: &str, body: IncomingBody) -> Incoming {
         self.next += 1;
-        self.event(Event::Incoming(Incoming {
+        Incoming {
             key: self.next.to_string(),
             place: Place { channel: "test".into(), chat: chat.into(), thread: None },
             sender,
             direct: true,
             addressed: true,
             order: i64::try_from(self.next).unwrap_or(0),
-            message: message.map(Into::into),
+            message: None,
             body,
-        }));
+        }
     }
 
     /// Somebody says something in a chat.
     pub(crate) fn says(&mut self, sender: Sender, chat: &str, text: &str) {
-        let body = IncomingBody::Text { text: text.into(), attachments: Vec::new(), reply_to: None };
+        let body = IncomingBody::Text(IncomingText::new(text));
         self.incoming(sender, chat, body);
     }
 
     /// Somebody says something in a message of this name.
     pub(crate) fn says_as(&mut self, sender: Sender, chat: &str, text: &str, message: &str) {
-        let body = IncomingBody::Text { text: text.into(), attachments: Vec::new(), reply_to: None };
-        self.incoming_as(sender, chat, body, Some(message));
+        let body = IncomingBody::Text(IncomingText::new(text));
+        self.incoming_as(sender, chat, body, Some(message), None);
+    }
+
+    /// What became of the messages so far.
+    pub(crate) fn outcomes(&self) -> Vec<&str> {
+        let done = self.kept.iter().filter(|((kind, _), _)| *kind == Kind::Done);
+        done.filter_map(|(_, value)| value["outcome"].as_str()).collect()
     }
 
     /// What was given to the engine as prompts.

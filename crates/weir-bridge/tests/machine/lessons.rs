@@ -2,7 +2,7 @@
 
 use weir_bridge::channel::{Place, Sender};
 use weir_bridge::engine::{Command, Ending, EndingOutcome, Report};
-use weir_bridge::machine::{Bridge, Event, QueueMode, Role, Settings};
+use weir_bridge::machine::{Bridge, Event, Kind, QueueMode, Role, Settings};
 
 use crate::chat::{Chat, anna};
 
@@ -226,4 +226,31 @@ fn what_was_read_before_a_kill_stays_there() {
     let said = shown(&chat);
     assert!(said.contains("which is not comp") && said.ends_with("The bridge was restarted."), "{said}");
     assert_eq!(chat.shown.len(), 1);
+}
+
+#[test]
+fn a_reply_that_an_earlier_version_kept_is_delivered_once() {
+    let mut chat = Chat::new();
+    // As format 1 of the file had it: the text and the messages are in the record of the reply.
+    let place = serde_json::json!({"channel": "test", "chat": "1"});
+    let message = serde_json::json!({
+        "id": 5, "delivery": "d1", "place": place, "sender": {"id": "anna", "name": "Anna"}, "direct": true,
+        "order": 1, "message": null, "text": "hello", "attachments": [], "scope": "test/chat/1",
+        "sent_to": "bridge/test/chat/1/1",
+    });
+    let text = "A sentence of the answer. ".repeat(60);
+    let part = serde_json::json!({"message": "m1", "attempt": 0, "only_once": false});
+    let reply = serde_json::json!({
+        "id": 6, "scope": "test/chat/1", "messages": [5], "conversation": "bridge/test/chat/1/1",
+        "place": place, "reply_to": null, "parts": [part],
+        "settled": {"markdown": text, "outcome": {"outcome": "answered"}, "file": null, "file_sent": false},
+    });
+    chat.kept.insert((Kind::Inbox, "0000000000000005".into()), message);
+    chat.kept.insert((Kind::Reply, "6".into()), reply);
+    chat.restarts();
+    assert!(chat.bridge.is_quiet(), "{:?}", chat.shown);
+    let names: Vec<&str> = chat.shown.keys().map(String::as_str).collect();
+    assert_eq!(names, ["m1", "r6-1-0"], "the message that was there is edited, and the next one follows");
+    assert_eq!(chat.shown.values().map(|shown| shown.matches("A sentence").count()).sum::<usize>(), 60);
+    assert_eq!(chat.kept.keys().map(|(kind, _)| *kind).collect::<Vec<_>>(), [Kind::Done]);
 }

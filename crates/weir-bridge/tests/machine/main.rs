@@ -2,6 +2,9 @@
 #![cfg(test)]
 
 mod asks;
+mod buttons;
 mod chat;
+mod files;
+mod large;
 mod lessons;
 mod news;

@@ -8,7 +8,7 @@ mod world;
 
 use std::collections::BTreeMap;
 
-use weir_bridge::channel::IncomingBody;
+use weir_bridge::channel::{IncomingBody, IncomingText};
 use weir_bridge::engine::EndingOutcome;
 use weir_bridge::machine::QueueMode;
 
@@ -106,7 +106,7 @@ fn order_holds(world: &World) {
     if world.mode == QueueMode::Followup {
         let texts: Vec<&String> = world.engine.prompts.iter().map(|(_, _, text)| text).collect();
         for message in &world.written {
-            let IncomingBody::Text { text, .. } = &message.body else { continue };
+            let IncomingBody::Text(IncomingText { text, .. }) = &message.body else { continue };
             if !text.starts_with("please") {
                 continue;
             }

@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use weir_bridge::channel::{Incoming, IncomingBody, Operation, OutgoingFile, Place, Sender};
+use weir_bridge::channel::{
+    Attachment, Incoming, IncomingBody, IncomingText, Operation, OutgoingFile, Place, RemoteFile, Sender,
+};
 use weir_bridge::driver::Batch;
-use weir_bridge::machine::{Action, Bridge, Event, Kept, Kind, QueueMode, Role, Settings};
+use weir_bridge::machine::{
+    Action, Bridge, ButtonKey, Event, InboxId, Kept, Kind, QueueMode, Role, Settings,
+};
 
 use crate::channel::{Screen, capabilities};
 use crate::engine::Engine;
@@ -21,6 +25,7 @@ pub(crate) struct World {
     pub(crate) screen: Screen,
     pub(crate) engine: Engine,
     flights: VecDeque<(u64, Operation)>,
+    fetches: VecDeque<(InboxId, usize, RemoteFile, String)>,
     /// Steps that are kept together, as the driver does it.
     batch: Batch,
     pub(crate) now: i64,
@@ -51,7 +56,7 @@ impl World {
         settings.people.insert(("sim".into(), "ben".into()), Role::User);
         let posts_once = random.chance(50);
         let screen = Screen::new(posts_once);
-        let bridge = Bridge::new(settings.clone(), Self::channels(posts_once));
+        let bridge = Bridge::new(settings.clone(), Self::channels(posts_once), ButtonKey::new([1; 32]));
         Self {
             random,
             settings,
@@ -60,6 +65,7 @@ impl World {
             screen,
             engine: Engine::default(),
             flights: VecDeque::new(),
+            fetches: VecDeque::new(),
             batch: Batch::default(),
             now: 1_000_000,
             undelivered: Vec::new(),
@@ -82,7 +88,8 @@ impl World {
             0..=2 => self.write(),
             3..=5 => self.deliver(),
             6..=9 => self.engine.advance(&mut self.random),
-            10..=12 => self.report(),
+            10 | 11 => self.report(),
+            12 => self.fetch(),
             13..=16 => self.land(),
             17 | 18 => self.wait(),
             _ if self.random.chance(25) => self.crash(),
@@ -114,10 +121,40 @@ impl World {
             addressed: true,
             order: i64::try_from(number).unwrap_or(0),
             message: Some(format!("u{number}").into()),
-            body: IncomingBody::Text { text, attachments: Vec::new(), reply_to: None },
+            body: IncomingBody::Text(self.message(number, text)),
         };
         self.written.push(incoming.clone());
         self.undelivered.push(incoming);
+    }
+
+    /// Some messages have files, and some of those are of an album.
+    fn message(&mut self, number: usize, text: String) -> IncomingText {
+        let mut message = IncomingText::new(text);
+        if message.text.starts_with("please") && self.random.chance(25) {
+            let count = 1 + self.random.below(2);
+            message.files = (0..count)
+                .map(|index| RemoteFile {
+                    name: format!("file-{number}-{index}"),
+                    media_type: "image/png".into(),
+                    size: None,
+                    reference: format!("{number}/{index}"),
+                })
+                .collect();
+            message.album = self.random.chance(50).then(|| format!("album-{}", number / 4));
+        }
+        message
+    }
+
+    /// A file is there, or cannot be had. Some are never heard of again.
+    fn fetch(&mut self) {
+        let Some((message, index, file, blob)) = self.fetches.pop_front() else { return };
+        let (name, media_type) = (file.name, file.media_type);
+        let result = match self.random.below(5) {
+            0 if self.faults => return,
+            1 => Err("the line is down".to_owned()),
+            _ => Ok(Attachment { name, media_type, size: 1, blob }),
+        };
+        self.event(Event::Fetched { message, index, result });
     }
 
     /// Somebody changes something that they have written, whatever has become of it.
@@ -127,7 +164,8 @@ impl World {
         }
         let pick = usize::try_from(self.random.below(self.written.len() as u64)).unwrap_or(0);
         let mut incoming = self.written[pick].clone();
-        let (Some(message), IncomingBody::Text { text, .. }) = (incoming.message.take(), incoming.body)
+        let (Some(message), IncomingBody::Text(IncomingText { text, .. })) =
+            (incoming.message.take(), incoming.body)
         else {
             return;
         };
@@ -242,6 +280,9 @@ impl World {
             Action::Command { scope, conversation, command } => {
                 self.engine.command(&scope, &conversation.key, command);
             }
+            Action::Fetch { message, index, file, blob, .. } => {
+                self.fetches.push_back((message, index, file, blob));
+            }
             Action::CheckCode { .. } | Action::Told { .. } | Action::Answered { .. } | Action::Note(_) => {}
         }
     }
@@ -254,6 +295,7 @@ impl World {
                 let _ = self.screen.apply(&operation);
             }
         }
+        self.fetches.clear();
         self.engine.crash(&mut self.random);
         self.now += i64::try_from(self.random.below(3_000)).unwrap_or(0) + 1;
         let kept = self
@@ -262,7 +304,8 @@ impl World {
             .map(|((kind, key), value)| Kept { kind: *kind, key: key.clone(), value: value.clone() })
             .collect();
         let channels = Self::channels(self.screen.posts_once);
-        let (bridge, actions) = Bridge::restore(self.settings.clone(), channels, kept, self.now);
+        let (bridge, actions) =
+            Bridge::restore(self.settings.clone(), channels, ButtonKey::new([2; 32]), kept, self.now);
         self.bridge = bridge;
         for action in actions {
             self.act(action);
@@ -286,6 +329,7 @@ impl World {
             self.deliver();
             self.engine.advance(&mut self.random);
             self.report();
+            self.fetch();
             self.land();
             self.wait();
         }
@@ -309,7 +353,7 @@ impl World {
     }
 
     pub(crate) fn leftovers(&self) -> Vec<&(Kind, String)> {
-        let open = |kind: Kind| matches!(kind, Kind::Inbox | Kind::Reply | Kind::Card);
+        let open = |kind: Kind| !matches!(kind, Kind::Done | Kind::Scope | Kind::Person | Kind::Moved);
         self.disk.keys().filter(|(kind, _)| open(*kind)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! A Bot API of our own. It keeps the documented rules and remembers every breach.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -56,6 +56,10 @@ pub(crate) struct Inner {
     /// So many polls fail.
     pub(crate) fail_polls: usize,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
+    /// Files whose download never ends.
+    pub(crate) stalled: BTreeSet<String>,
+    /// Downloads that were begun.
+    downloads: Vec<String>,
     pub(crate) uploads: Vec<Upload>,
     /// Pictures are refused for their shape, as long ones are.
     pub(crate) refuse_photos: bool,
@@ -187,6 +191,15 @@ impl Double {
         }
     }
 
+    /// Waits until a download of this file was begun.
+    pub(crate) async fn stalls(&self, file: &str) {
+        let started = Instant::now();
+        while !self.lock().downloads.iter().any(|begun| begun == file) {
+            assert!(started.elapsed() < Duration::from_secs(60), "{file} is not fetched");
+            let _ = tokio::time::timeout(Duration::from_millis(50), self.changed.notified()).await;
+        }
+    }
+
     /// Waits for an update to be confirmed.
     pub(crate) async fn all_taken(&self) {
         let started = Instant::now();
@@ -262,7 +275,13 @@ async fn call(
 }
 
 async fn file(State(double): State<Double>, Path((_, path)): Path<(String, String)>) -> Response {
-    match double.lock().files.get(path.trim_start_matches("documents/")) {
+    let name = path.trim_start_matches("documents/");
+    double.lock().downloads.push(name.to_owned());
+    double.changed.notify_waiters();
+    if double.lock().stalled.contains(name) {
+        std::future::pending::<()>().await;
+    }
+    match double.lock().files.get(name) {
         Some(data) => data.clone().into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }

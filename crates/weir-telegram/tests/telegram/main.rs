@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod double;
+mod files;
 mod html;
 mod news;
 mod place;
@@ -15,8 +16,8 @@ use weir_bridge::machine::{QueueMode, Role};
 
 use place::{ANNA, Place};
 
-const BEN: i64 = 200;
-const STRANGER: i64 = 666;
+pub(crate) const BEN: i64 = 200;
+pub(crate) const STRANGER: i64 = 666;
 pub(crate) const GROUP: i64 = -500;
 
 #[tokio::test(flavor = "multi_thread")]

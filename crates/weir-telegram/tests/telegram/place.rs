@@ -135,6 +135,13 @@ impl Running {
         files.into_iter().map(|file| file.data).collect()
     }
 
+    /// What the CLI was given in the first session, with how many pictures.
+    pub(crate) async fn prompts(&self) -> Vec<(String, u32)> {
+        let session = self.host.list(ListSessions::default()).await.unwrap().sessions[0].id.clone();
+        let messages = self.host.messages(&session.parse().unwrap(), None).await.unwrap();
+        messages.into_iter().map(|message| (message.text, message.images)).collect()
+    }
+
     /// Waits until so many messages have their outcomes.
     pub(crate) async fn settled(&self, count: usize) {
         self.until("outcomes", || self.outcomes().len() >= count).await;
