@@ -113,7 +113,7 @@ impl Lease {
         }
         if self.lock().book.ledger.is_interrupted(id) {
             self.lock().book.ledger.set_in_flight(id, false);
-            return Err(SessionError::Interrupted);
+            return Err(SessionError::Interrupted.into());
         }
         let mode = match record.message.mode {
             MessageMode::Queue => SendMode::Queue,

@@ -275,7 +275,7 @@ impl Host {
         room.refresh();
         if let Some(next) = next {
             // Nobody has begun to give it to the CLI.
-            room.refuse(&next.message.message_id, &SessionError::Interrupted).await;
+            room.refuse(&next.message.message_id, &SessionError::Interrupted.into()).await;
             return Ok(true);
         }
         let Some(session) = session else { return Ok(is_on_its_way) };

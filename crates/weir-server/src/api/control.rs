@@ -51,7 +51,7 @@ pub(crate) async fn stop_task(
     Path((id, task_id)): Path<(String, String)>,
 ) -> Answer<StoppedTask> {
     let task = TaskId::new(task_id.as_str());
-    app.host().stop_task(&session_id(&id)?, &task, &Actor::new(&who.name)).await?;
+    app.host().stop_task(&session_id(&id)?, &task, &who.actor()).await?;
     answer::ok(StoppedTask { task_id })
 }
 
