@@ -251,9 +251,7 @@ impl Lease {
     async fn failed(&self, id: &MessageId, failure: &Failure) {
         self.lock().book.ledger.failed(id, failure);
         // What somebody wanted is no failure of the session.
-        let is_wanted =
-            matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted);
-        if !is_wanted {
+        if !matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled) {
             let note = Note::Failed { message_id: Some(id.clone()), failure: failure.clone() };
             let _ = self.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await;
         }

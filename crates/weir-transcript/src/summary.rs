@@ -27,6 +27,8 @@ pub struct RunSummary {
     pub is_error: bool,
     /// The result's subtype.
     pub subtype: Option<String>,
+    /// Why the run failed, in the CLI's words.
+    pub errors: Vec<String>,
     /// Tokens of the answering turn's main loop.
     pub usage: Option<TurnUsage>,
     /// What each model was used for in this run, sub-agents included.
@@ -200,6 +202,7 @@ impl SummaryBuilder {
             stream_text: self.texts.as_ref().map(|texts| texts.all.clone()).unwrap_or_default(),
             is_error: self.answer.as_ref().is_none_or(|turn| turn.state.is_error()),
             subtype: result.map(|result| result.subtype.clone()),
+            errors: result.map(|result| result.errors.clone()).unwrap_or_default(),
             usage: result.map(|result| result.usage),
             model_usage: view.cost.models.iter().map(|model| (model.model.clone(), model.clone())).collect(),
             cost_usd: view.cost.usd,

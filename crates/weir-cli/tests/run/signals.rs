@@ -29,7 +29,9 @@ fn one_ctrl_c_before_the_cli_is_ready_takes_the_prompt_back() {
     let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &tool]));
     // The process is there, and says nothing yet.
     let records = place.state().join("processes");
-    wait_until("a process", || std::fs::read_dir(&records).is_ok_and(|mut files| files.next().is_some()));
+    place.wait_until("a process", || {
+        std::fs::read_dir(&records).is_ok_and(|mut files| files.next().is_some())
+    });
     running.signal(Signal::INT);
     let done = running.finish().expect(130);
     assert!(done.stderr.contains("interrupt"), "{}", done.stderr);
@@ -47,7 +49,7 @@ fn nothing_survives_a_kill_of_weir_that_did_all_it_could_to_get_away() {
     let runaway = weir_process::ProcessId::of(pid.trim().parse().unwrap()).expect("it lives");
     running.signal(Signal::KILL);
     running.finish();
-    wait_until("the end of the runaway", || !runaway.is_alive());
+    place.wait_until("the end of the runaway", || !runaway.is_alive());
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn old_cli(place: &Place, version: &str, then: &str) -> SessionOptions {
         r#"#!/bin/sh
 case "$1" in
 --version) echo "{version} (Claude Code)"; exit ;;
---help) printf '  -p, --print  Print\n  --allowedTools <tools>  Tools\n  --session-id <uuid>  Id\n'; exit ;;
+--help) printf '  -p, --print  Print\n  --allowedTools <tools>  Tools\n  --session-id <uuid>  Id\n  -r, --resume <id>  Id\n'; exit ;;
 esac
 while read -r line; do
     case "$line" in

@@ -208,7 +208,7 @@ impl Fold {
         if total != self.view.cost {
             self.emit(Change::Cost(total), sink);
         }
-        if ends_all_turns(line) {
+        if says_nothing_of_its_turn(line) && !self.is_held_back(id, &result) {
             self.end_turns_without_message(state, &result, sink);
         }
         self.update_turn(id, sink, |turn| {
@@ -250,6 +250,18 @@ impl Fold {
         result.text = Some(said);
         result.degraded = true;
         true
+    }
+
+    /// Whether a result repeats what its own turn said last, and not what the newest turn did: another one will come.
+    fn is_held_back(&self, id: TurnId, result: &TurnResult) -> bool {
+        let of_turn = |id: TurnId| {
+            self.view.entries.iter().rev().find_map(|entry| match &entry.body {
+                EntryBody::Text(text) if entry.turn == Some(id) && entry.parent.is_none() => Some(&text.text),
+                _ => None,
+            })
+        };
+        let newest = self.turns.current().and_then(of_turn);
+        of_turn(id) == result.text.as_ref() && newest != result.text.as_ref()
     }
 
     /// One result was for all turns that are open: those that no message began end with it.
@@ -451,10 +463,10 @@ fn turn_state(line: &ResultMessage<'_>, result: &TurnResult, interrupted: bool) 
     }
 }
 
-/// Whether a result is for all turns that are open. Versions that hold results back say whose each is, or at least why
-/// its turn ended. Those that say neither write one result for a turn and for the one that they began by themselves
-/// meanwhile: 2.1.61 does, when an agent in the background ends after the last words of the turn that started it.
-fn ends_all_turns(line: &ResultMessage<'_>) -> bool {
+/// Whether a result tells neither whose it is nor why its turn ended. Such versions may write one result for a turn and
+/// for the one that they began by themselves meanwhile: 2.1.61 does, when an agent in the background ends after the last
+/// words of the turn that started it.
+fn says_nothing_of_its_turn(line: &ResultMessage<'_>) -> bool {
     line.user_message_uuids.is_empty()
         && line.user_message_uuid.is_none()
         && line.origin.is_none()
