@@ -6,7 +6,7 @@ use weir_server::{NewToken, Rate, Role, openapi};
 use crate::support::Place;
 
 /// All operations, with the least role that they take; none for those that are open.
-const OPERATIONS: [(&str, &str, Option<Role>); 38] = [
+const OPERATIONS: [(&str, &str, Option<Role>); 39] = [
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
     ("GET", "/metrics", Some(Role::Admin)),
@@ -31,6 +31,7 @@ const OPERATIONS: [(&str, &str, Option<Role>); 38] = [
     ("POST", "/v1/sessions/{id}/permissions/{request_id}", Some(Role::Approver)),
     ("GET", "/v1/sessions/{id}/permissions/{request_id}/preview", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/questions/{request_id}", Some(Role::Approver)),
+    ("POST", "/v1/sessions/{id}/elicitations/{request_id}", Some(Role::Approver)),
     ("PUT", "/v1/sessions/{id}/model", Some(Role::Driver)),
     ("PUT", "/v1/sessions/{id}/permission-mode", Some(Role::Driver)),
     ("GET", "/v1/sessions/{id}/transcript", Some(Role::Viewer)),

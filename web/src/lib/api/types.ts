@@ -18,6 +18,7 @@ export type {
   SessionStatus,
   TranscriptPage,
   Image as Picture,
+  AnswerElicitation as ElicitationAnswer,
   AnswerPermission as PermissionAnswer,
   CreateSession as NewSession,
   SendMessage as NewMessage,
