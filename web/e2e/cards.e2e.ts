@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { Role, SessionInfo } from "../src/lib/api/types.ts";
-import { buttonsOf, card, linkTo, openAs, ready, said } from "./browser.ts";
+import { buttonsOf, card, linkTo, openAs, ready, said, screenshot, violations } from "./browser.ts";
 import { script, until, type WeirServer } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -386,6 +386,99 @@ describe("the question card", () => {
     await shown.waitFor();
     expect(await shown.getByLabel("Blue").isChecked()).toBe(false);
     expect(other.id).not.toBe(session.id);
+  });
+});
+
+describe("the card of a server that asks", () => {
+  const FORM = "Request of a server";
+  const elicit = (more: Record<string, unknown>) => [
+    { text: "Asked.", misbehave: { elicit: { mcp_server_name: "shop", message: "Your order", ...more } } },
+  ];
+  const form = elicit({
+    mode: "form",
+    requested_schema: {
+      type: "object",
+      required: ["name", "size"],
+      properties: {
+        name: { type: "string", title: "Your name", description: "As on the door", minLength: 2 },
+        size: { type: "string", title: "Size", enum: ["s", "l"], enumNames: ["Small", "Large"] },
+        count: { type: "integer", title: "Count", minimum: 1 },
+        extras: { type: "array", title: "Extras", items: { enum: ["tea", "cake"] } },
+        gift: { type: "boolean", title: "It is a gift" },
+      },
+    },
+    property_order: ["name", "size", "count", "extras", "gift"],
+  });
+  const link = elicit({ mode: "url", url: "https://example.org/sign-in?next=\u202e" });
+  const got = (page: Page, text: string | RegExp) => said(page, text).first().waitFor();
+
+  it("shows a viewer the form, and nothing to press", async () => {
+    const { page } = await asked("viewer", form);
+    await card(page, FORM).getByText("Your order").waitFor();
+    expect(await card(page, FORM).getByLabel("Your name").isDisabled()).toBe(true);
+    expect(await buttonsOf(page, FORM)).toEqual([]);
+  });
+
+  it("is filled in by an approver, and checked", async () => {
+    const { page } = await asked("approver", form);
+    const shown = card(page, FORM);
+    await ready(page, FORM);
+    expect(await buttonsOf(page, FORM)).toEqual(["Send", "Decline"]);
+    expect(await violations(page)).toEqual([]);
+    const send = shown.getByRole("button", { name: "Send" });
+    await shown.getByLabel("Your name").fill("A");
+    await shown.getByLabel("Size").selectOption("Large");
+    await shown.getByText("At least 2 characters.").waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    await shown.getByLabel("Your name").fill("Ann");
+    await shown.getByLabel("Count").fill("2");
+    await shown.getByLabel("cake").check();
+    await shown.getByLabel("It is a gift").check();
+    await screenshot(page, "elicitation");
+    // What was typed survives a reload.
+    await page.reload();
+    expect(await shown.getByLabel("Your name").inputValue()).toBe("Ann");
+    await press(page, FORM, "Send");
+    await got(page, /"name":"Ann"/);
+    await got(page, /"count":2/);
+    await got(page, /"extras":\["cake"\]/);
+    await got(page, /"size":"l"/);
+  });
+
+  it("is declined by an approver", async () => {
+    const { page } = await asked("approver", form);
+    await press(page, FORM, "Decline");
+    await got(page, /"action":"decline"/);
+  });
+
+  it("shows where a link leads, and hears that it was visited", async () => {
+    const { page } = await asked("approver", link);
+    const shown = card(page, FORM);
+    await ready(page, FORM);
+    expect(await buttonsOf(page, FORM)).toEqual(["I have done it", "Decline"]);
+    await shown.getByText("https://example.org/sign-in?next=⟨U+202E⟩").waitFor();
+    const open = shown.getByRole("link", { name: "Open the link" });
+    expect(await open.getAttribute("href")).toContain("https://example.org/sign-in");
+    expect(await open.getAttribute("rel")).toContain("noopener");
+    await press(page, FORM, "I have done it");
+    await got(page, /"action":"accept"/);
+  });
+
+  it("declines a link, and makes no link of another scheme", async () => {
+    const { page } = await asked("approver", elicit({ mode: "url", url: "javascript:alert(1)" }));
+    await card(page, FORM).getByText("javascript:alert(1)").waitFor();
+    expect(await card(page, FORM).getByRole("link").count()).toBe(0);
+    await press(page, FORM, "Decline");
+    await got(page, /"action":"decline"/);
+  });
+
+  it("can only be declined where the form has a shape that nobody knows", async () => {
+    const schema = { type: "object", properties: { deep: { type: "object", properties: {} } } };
+    const { page } = await asked("approver", elicit({ mode: "form", requested_schema: schema }));
+    await ready(page, FORM);
+    expect(await buttonsOf(page, FORM)).toEqual(["Decline"]);
+    await press(page, FORM, "Decline");
+    await got(page, /"action":"decline"/);
   });
 });
 

@@ -3,11 +3,22 @@
 // over, and says so.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { conversation, linkTo, said, screenshot, send, violations } from "./browser.ts";
-import { built, script, until } from "./server.ts";
+import type { Page } from "playwright-core";
+import {
+  card,
+  conversation,
+  linkTo,
+  openAs,
+  ready as cardIsReady,
+  said,
+  screenshot,
+  send,
+  violations,
+} from "./browser.ts";
+import { built, script, until, type WeirServer } from "./server.ts";
 import { stage } from "./setup.ts";
 
 const { serve, open } = stage();
@@ -42,20 +53,30 @@ async function startApi(): Promise<string> {
   return `http://127.0.0.1:${output.trim()}`;
 }
 
+async function serveReal(): Promise<WeirServer> {
+  const url = await startApi();
+  return serve({
+    claude,
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: "a-dummy-key",
+      DISABLE_AUTOUPDATER: "1",
+      DISABLE_TELEMETRY: "1",
+      DISABLE_ERROR_REPORTING: "1",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    },
+  });
+}
+
+async function press(page: Page, label: string, name: string): Promise<void> {
+  await card(page, label).waitFor({ timeout: 60_000 });
+  await cardIsReady(page, label);
+  await card(page, label).getByRole("button", { name }).click();
+}
+
 describe("the real CLI", () => {
   it.skipIf(!ready)(`uses a tool with permission and a sub-agent (${version})`, async () => {
-    const url = await startApi();
-    const server = await serve({
-      claude,
-      env: {
-        ANTHROPIC_BASE_URL: url,
-        ANTHROPIC_API_KEY: "a-dummy-key",
-        DISABLE_AUTOUPDATER: "1",
-        DISABLE_TELEMETRY: "1",
-        DISABLE_ERROR_REPORTING: "1",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-      },
-    });
+    const server = await serveReal();
     const { id } = await server.session({ name: "The real one" });
     const page = await open().visit(server, linkTo(server, id));
     const prompt = script({ text: "The sub-agent looked." });
@@ -78,5 +99,145 @@ describe("the real CLI", () => {
     await group.locator(".prose").getByText("The sub-agent looked.").first().waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "real-cli");
+  });
+
+  it.skipIf(!ready)(`obeys each button of the permission card (${version})`, async () => {
+    const server = await serveReal();
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "admin", id);
+    const BASH = "Permission for Bash";
+    const bash = (command: string) => ({ tool: "Bash", input: { command, description: "try" } });
+    const play = (name: string, ...steps: Record<string, unknown>[]) =>
+      server.say(id, script(...steps, { text: name }));
+    const end = (name: string) => said(page, name).first().waitFor({ timeout: 60_000 });
+    const has = (name: string) => existsSync(join(server.root, name));
+
+    await play("Denied.", bash("touch one"));
+    await press(page, BASH, "Deny…");
+    await card(page, BASH)
+      .getByLabel(/What should it do instead/)
+      .fill("Not this file.");
+    await press(page, BASH, "Deny");
+    await end("Denied.");
+    expect(has("one")).toBe(false);
+
+    await play("Edited.", bash("touch one"));
+    await press(page, BASH, "Edit…");
+    await card(page, BASH).getByLabel("Command").last().fill("touch two");
+    await press(page, BASH, "Allow as edited");
+    await end("Edited.");
+    expect([has("one"), has("two")]).toEqual([false, true]);
+
+    // The exact rule, for the session: the next such command is not asked about.
+    await play("Remembered.", bash("git init -q --bare three"), bash("git init -q --bare four"));
+    await press(page, BASH, "Always allow…");
+    const items = card(page, BASH).getByRole("menuitem", { name: /^Bash\(git init.*For this session/ });
+    await items.first().waitFor();
+    await cardIsReady(page, BASH);
+    await items.first().click();
+    await end("Remembered.");
+    expect([has("three"), has("four")]).toEqual([true, true]);
+
+    // A file that is there is shown as one that is replaced, and a mode that is suggested is obeyed.
+    writeFileSync(join(server.root, "notes.md"), "The only copy.\n");
+    const file = join(server.root, "notes.md");
+    await play(
+      "Replaced.",
+      { tool: "Read", input: { file_path: file } },
+      { tool: "Write", input: { file_path: file, content: "Another.\n" } },
+      { tool: "Write", input: { file_path: join(server.root, "new.md"), content: "New.\n" } },
+    );
+    const WRITE = "Permission for Write";
+    await card(page, WRITE).getByText("Replace this file?").waitFor({ timeout: 60_000 });
+    await card(page, WRITE).locator(".removed", { hasText: "The only copy." }).waitFor();
+    await press(page, WRITE, "Always allow…");
+    await cardIsReady(page, WRITE);
+    await card(page, WRITE)
+      .getByRole("menuitem", { name: /Accept all edits.*For this session/ })
+      .click();
+    await end("Replaced.");
+    expect([readFileSync(file, "utf8"), has("new.md")]).toEqual(["Another.\n", true]);
+  });
+
+  it.skipIf(!ready)(`stores a rule where an admin says (${version})`, async () => {
+    const server = await serveReal();
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "admin", id);
+    const BASH = "Permission for Bash";
+    await server.say(
+      id,
+      script({ tool: "Bash", input: { command: "git init -q --bare one", description: "try" } }, { text: "Stored." }),
+    );
+    await press(page, BASH, "Always allow…");
+    await cardIsReady(page, BASH);
+    await card(page, BASH)
+      .getByRole("menuitem", { name: /^Bash\(git init.*In this project, for you/ })
+      .first()
+      .click();
+    await said(page, "Stored.").first().waitFor({ timeout: 60_000 });
+    const settings = readFileSync(join(server.root, ".claude/settings.local.json"), "utf8");
+    expect(settings).toContain("Bash(git init");
+  });
+
+  for (const before of ["default", "acceptEdits"]) {
+    it.skipIf(!ready)(`carries out a plan in the mode that was decided on, ${before} before (${version})`, async () => {
+      const server = await serveReal();
+      const { id } = await server.session({ permission_mode: before });
+      const page = await openAs(open(), server, "driver", id);
+      await server.say(id, script({ text: "Hello." }));
+      await said(page, "Hello.").first().waitFor({ timeout: 60_000 });
+      const mode = () => server.api("PUT", `v1/sessions/${id}/permission-mode`, { mode: "plan" });
+      const plan = { tool: "ExitPlanMode", input: { plan: "1. Write the file." } };
+      const write = (name: string) => ({
+        tool: "Write",
+        input: { file_path: join(server.root, name), content: "x\n" },
+      });
+      await mode();
+      await server.say(id, script(plan, write("asked.txt"), { text: "Asked." }));
+      await press(page, "Plan", "Approve, ask for edits");
+      await card(page, "Permission for Write").waitFor({ timeout: 60_000 });
+      expect(existsSync(join(server.root, "asked.txt"))).toBe(false);
+      await press(page, "Permission for Write", "Allow once");
+      await said(page, "Asked.").first().waitFor({ timeout: 60_000 });
+      await server.settled(id);
+      await mode();
+      await server.say(id, script(plan, write("accepted.txt"), { text: "Accepted." }));
+      await press(page, "Plan", "Approve, accept edits");
+      await said(page, "Accepted.").first().waitFor({ timeout: 60_000 });
+      expect(existsSync(join(server.root, "accepted.txt"))).toBe(true);
+      await server.settled(id);
+      await mode();
+      await server.say(id, script(plan, { text: "Planning." }));
+      await press(page, "Plan", "Keep planning…");
+      await press(page, "Plan", "Keep planning");
+      await said(page, "Planning.").first().waitFor({ timeout: 60_000 });
+      expect((await server.settled(id)).permission_mode).toBe("plan");
+    });
+  }
+
+  it.skipIf(!ready)(`hears answers to questions, and that they were declined (${version})`, async () => {
+    const server = await serveReal();
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "approver", id);
+    const options = (...labels: string[]) => labels.map((label) => ({ label, description: `about ${label}` }));
+    const questions = [
+      { question: "Which colour?", header: "Colour", options: options("Red", "Blue"), multiSelect: false },
+      { question: "Which fruits?", header: "Fruit", options: options("Apple", "Pear"), multiSelect: true },
+    ];
+    await server.say(id, script({ tool: "AskUserQuestion", input: { questions } }, { text: "Thanks." }));
+    await card(page, "Question").waitFor({ timeout: 60_000 });
+    await page.keyboard.press("r");
+    await cardIsReady(page, "Question");
+    for (const key of ["2", "1", "2", "Enter"]) await page.keyboard.press(key);
+    await said(page, "Thanks.").first().waitFor({ timeout: 60_000 });
+    await conversation(page)
+      .getByRole("button", { name: /^Asked/ })
+      .click();
+    for (const label of ["Blue", "Apple", "Pear"])
+      await conversation(page).locator(".chosen", { hasText: label }).waitFor();
+    await server.say(id, script({ tool: "AskUserQuestion", input: { questions } }, { text: "Well." }));
+    await press(page, "Question", "Decline…");
+    await press(page, "Question", "Decline");
+    await said(page, "Well.").first().waitFor({ timeout: 60_000 });
   });
 });

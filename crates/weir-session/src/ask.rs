@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use weir_wire::{
-    CanUseTool, ControlRequest, ControlRequestMessage, HookCallback, PermissionContext, PermissionUpdate,
-    Question, QuestionAnswers, RequestId, Text, ToolInput, ToolUseId,
+    CanUseTool, ControlRequest, ControlRequestMessage, FormField, HookCallback, PermissionContext,
+    PermissionUpdate, Question, QuestionAnswers, RequestId, Text, ToolInput, ToolUseId,
 };
 
 /// Something that the CLI asks and waits for.
@@ -93,8 +93,8 @@ pub struct ElicitationRequest {
     pub message: String,
     /// The address to open, where the answer is given there and not in a form.
     pub url: Option<String>,
-    /// The shape of the answer.
-    pub schema: Value,
+    /// The fields of the form; none where there is no form, or one that Weir does not know.
+    pub form: Option<Vec<FormField>>,
 }
 
 /// The host's decision.
@@ -170,7 +170,7 @@ impl Ask {
                 server: ask.mcp_server_name.to_str().into(),
                 message: ask.message.to_str().into(),
                 url: ask.url.map(|url| url.to_str().into_owned()),
-                schema: ask.requested_schema.map(|schema| schema.to_value()).unwrap_or_default(),
+                form: ask.form(),
             })),
             _ => None,
         }

@@ -22,6 +22,7 @@
 //! This crate knows no runtime, no file and no clock.
 
 mod decode;
+mod form;
 mod frame;
 mod id;
 mod json;
@@ -33,6 +34,7 @@ mod send;
 mod tool;
 
 pub use decode::{Body, Decoder, Line, Source, describe};
+pub use form::{FieldKind, FormField, FormOption, check_form, form_fields};
 pub use frame::{Frame, Framer};
 pub use id::{ApiMessageId, IdRef, MessageId, RequestId, SessionId, TaskId, ToolUseId, TurnId};
 pub use json::{Elements, JsonFault, JsonKind, Members, OwnedJson, OwnedText, RawJson, Text};

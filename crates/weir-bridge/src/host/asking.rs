@@ -2,9 +2,9 @@
 //!
 //! Pure: values in, values out.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use weir_transcript::{RequestKind, reveal, reveal_command};
-use weir_wire::{Suggestion, SuggestionKind};
+use weir_wire::{FieldKind, FormField, Suggestion, SuggestionKind};
 
 use crate::engine::{AskKind, Question};
 
@@ -66,8 +66,46 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
                 })
                 .collect(),
         ),
+        RequestKind::Elicitation { server, message, url: Some(url), .. } => AskKind::Permission {
+            tool: format!("a link of {}", reveal(&server)),
+            details: format!(
+                "{}\n\n{}\n\nOpen the link yourself; \"Allow\" says that you have done so.",
+                reveal(&message),
+                code(&url)
+            ),
+            always: None,
+        },
+        RequestKind::Elicitation { server, message, form: Some(fields), .. } => {
+            AskKind::Questions(fields.iter().map(|field| question(&server, &message, field)).collect())
+        }
         _ => return None,
     })
+}
+
+/// A field of a form as a question.
+fn question(server: &str, message: &str, field: &FormField) -> Question {
+    let about = field.description.as_deref().map(|about| format!(" ({about})")).unwrap_or_default();
+    let skip = if field.required { "" } else { ". Reply with - to leave it out" };
+    let question = format!("{server}: {message} {}{about}{skip}", field.label);
+    Question {
+        question: reveal(&question).replace('\n', " "),
+        options: field.choices().into_iter().map(|label| (label, String::new())).collect(),
+        several: matches!(field.kind, FieldKind::Choices { .. }),
+    }
+}
+
+/// What was answered to the questions of a form, in their order.
+pub(super) fn content(
+    fields: &[FormField],
+    answers: &[(String, Vec<String>)],
+) -> Result<Map<String, Value>, String> {
+    let mut content = Map::new();
+    for (field, (_, typed)) in fields.iter().zip(answers) {
+        if let Some(value) = field.read(typed).map_err(|reason| format!("{}: {reason}", field.label))? {
+            content.insert(field.name.clone(), value);
+        }
+    }
+    Ok(content)
 }
 
 /// A rule that allows something, in words. Other suggestions, such as another permission mode, reach too far for a

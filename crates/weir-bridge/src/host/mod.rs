@@ -8,6 +8,7 @@ mod pictures;
 use std::str::FromStr as _;
 use std::sync::PoisonError;
 
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use weir_host::{
     Actor, ConversationId, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions,
@@ -22,6 +23,7 @@ use crate::driver::{Engine, EngineError, Prompt};
 use crate::engine::{
     Answer, ConversationSettings, Ending, EndingOutcome, Facts, PROMPT_PREFIX, Report, WantedPictures,
 };
+use asking::content;
 use events::{Listener, Suggestions};
 
 /// Conversations of a host.
@@ -45,14 +47,6 @@ impl HostEngine {
             .map(|message| message.client_id.as_ref().is_some_and(|name| name.starts_with(PROMPT_PREFIX)))
             .collect();
         !from_chat.is_empty() && !from_chat.contains(&true)
-    }
-
-    /// The mode in which an approved plan is carried out: one that asks. Left to itself, the CLI goes back to the mode
-    /// before the plan, which may ask for nothing.
-    async fn mode(&self, id: &ConversationId, request: &str) -> Vec<PermissionUpdate> {
-        let found = self.host.request(id, &RequestId::from(request)).await.ok().flatten();
-        let is_plan = found.is_some_and(|request| matches!(request.kind, RequestKind::Plan { .. }));
-        is_plan.then(|| PermissionUpdate::set_mode("default", "session")).into_iter().collect()
     }
 
     /// The rules that would let a request pass from now on, as the CLI suggested them.
@@ -222,13 +216,31 @@ impl Engine for HostEngine {
     ) -> Doing<'a, Result<(), EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
-            let decision = match answer {
-                Answer::Allow { always } => {
-                    let remember = if always { self.rules(request) } else { self.mode(&id, request).await };
+            let found = self.host.request(&id, &RequestId::from(request)).await.ok().flatten();
+            let kind = found.map(|request| request.kind);
+            let decision = match (answer, kind) {
+                (Answer::Deny { message }, _) => Decision::deny(message),
+                // A link that was visited.
+                (Answer::Allow { .. }, Some(RequestKind::Elicitation { .. })) => {
+                    Decision::Value(json!({"action": "accept"}))
+                }
+                (Answer::Allow { always: true }, _) => {
+                    Decision::Allow { input: None, remember: self.rules(request) }
+                }
+                // Left to itself, the CLI goes back to the mode before the plan, which may ask for nothing.
+                (Answer::Allow { .. }, Some(RequestKind::Plan { .. })) => {
+                    let remember = vec![PermissionUpdate::set_mode("default", "session")];
                     Decision::Allow { input: None, remember }
                 }
-                Answer::Deny { message } => Decision::deny(message),
-                Answer::Choices(choices) => {
+                (Answer::Allow { .. }, _) => Decision::allow(),
+                (Answer::Choices(choices), Some(RequestKind::Elicitation { form: Some(fields), .. })) => {
+                    // What does not fit is a no: the card is closed, and the server may ask again.
+                    match content(&fields, &choices) {
+                        Ok(content) => Decision::Value(json!({"action": "accept", "content": content})),
+                        Err(reason) => Decision::deny(reason),
+                    }
+                }
+                (Answer::Choices(choices), _) => {
                     let add = |answers: QuestionAnswers, (question, chosen): (String, Vec<String>)| {
                         answers.choose_all(question, chosen)
                     };

@@ -3,6 +3,7 @@
 //! `permission` and `question` say what is asked and what an answer means, without IO; `person` is who answers,
 //! on the `terminal` or over a pipe.
 
+mod form;
 mod lines;
 mod permission;
 mod person;
@@ -13,8 +14,11 @@ mod terminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::json;
 use tokio::sync::Mutex;
-use weir_session::{Ask, Deciding, Decision, Handler, PermissionRequest, QuestionRequest, file_preview};
+use weir_session::{
+    Ask, Deciding, Decision, ElicitationRequest, Handler, PermissionRequest, QuestionRequest, file_preview,
+};
 use weir_transcript::reveal;
 use weir_wire::QuestionAnswers;
 
@@ -74,12 +78,7 @@ impl<S: Stage> PersonHandler<S> {
         match ask {
             Ask::Permission(ask) => permission(&mut person, &ask, &self.cwd).await,
             Ask::Question(ask) => questions(&mut person, &ask).await,
-            Ask::Elicitation(ask) => {
-                let text = format!("\n{} asks: {}\n", ask.server, ask.message);
-                person.say(&reveal(&text)).await;
-                person.say("This cannot be answered here, so it was declined.\n").await;
-                Decision::deny("declined")
-            }
+            Ask::Elicitation(ask) => elicitation(&mut person, &ask).await,
             _ => Decision::Error("nobody here can answer this".into()),
         }
     }
@@ -149,6 +148,40 @@ async fn questions(person: &mut Person, ask: &QuestionRequest) -> Decision {
         answers = answers.choose_all(asked.question.clone(), chosen);
     }
     Decision::Answers(answers)
+}
+
+/// What an MCP server asks: field by field, or by a link.
+async fn elicitation(person: &mut Person, ask: &ElicitationRequest) -> Decision {
+    let style = person.style();
+    person.say(&heading(&format!("{} asks: {}", ask.server, ask.message), style)).await;
+    let decline = Decision::deny("declined");
+    if let Some(url) = &ask.url {
+        person.say(&format!("  {}\n", reveal(url))).await;
+        let answer = person.ask("open the link, then answer yes; or no > ").await;
+        let has_done = answer.is_some_and(|answer| matches!(answer.trim(), "y" | "yes"));
+        return if has_done { Decision::Value(json!({"action": "accept"})) } else { decline };
+    }
+    let Some(fields) = &ask.form else {
+        person.say("This form has a shape that cannot be answered here, so it was declined.\n").await;
+        return decline;
+    };
+    let mut content = serde_json::Map::new();
+    for field in fields {
+        person.say(&form::text(field, style)).await;
+        loop {
+            let Some(answer) = person.ask(form::prompt(field)).await else { return decline };
+            match form::read(field, &answer) {
+                Ok(Some(value)) => {
+                    content.insert(field.name.clone(), value);
+                    break;
+                }
+                Ok(None) => break,
+                Err(_) if person.keep_for_later(answer) => return decline,
+                Err(reason) => person.say(&format!("{}\n", reveal(&reason))).await,
+            }
+        }
+    }
+    Decision::Value(json!({"action": "accept", "content": content}))
 }
 
 /// A heading for what is asked.

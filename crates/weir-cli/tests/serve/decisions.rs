@@ -39,6 +39,11 @@ const MAKES: &str = r#"{"tool":"Bash","input":{"command":"mkdir -p made"}},{"tex
 const PLANS: &str = r#"{"tool":"ExitPlanMode","input":{"plan":"1. Do it."}},{"text":"Done"}"#;
 const QUESTION: &str = r#"{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"W","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}],"multiSelect":false}]}},{"text":"Done"}"#;
 
+const FORM: &str = r#"{"text":"Done","misbehave":{"elicit":{"mcp_server_name":"shop","message":"Your order","mode":"form",
+    "requested_schema":{"type":"object","required":["size"],"properties":{"size":{"enum":["s","l"]},"count":{"type":"integer","minimum":1}}},
+    "property_order":["size","count"]}}}"#;
+const LINK: &str = r#"{"text":"Done","misbehave":{"elicit":{"mcp_server_name":"shop","message":"Sign in","mode":"url","url":"https://example.org/sign-in"}}}"#;
+
 /// What can be decided, with the steps that lead to it and the least role that may.
 fn actions() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     let remember = |destination: &str| json!([{"suggestion": 0, "destination": destination}]);
@@ -73,6 +78,10 @@ fn actions() -> Vec<(&'static str, &'static str, Value, &'static str)> {
         ("keep planning", PLANS, json!({"behavior": "deny", "message": "think again"}), "approver"),
         ("answer a question", QUESTION, json!({"answers": {"Which?": "A"}}), "approver"),
         ("decline a question", QUESTION, json!({"decline": "no"}), "approver"),
+        ("fill in a form", FORM, json!({"action": "accept", "content": {"size": "l"}}), "approver"),
+        ("decline a form", FORM, json!({"action": "decline"}), "approver"),
+        ("say that a link was visited", LINK, json!({"action": "accept"}), "approver"),
+        ("cancel a link", LINK, json!({"action": "cancel"}), "approver"),
     ]
 }
 
@@ -82,7 +91,11 @@ fn a_role_decides_what_the_table_says_and_nothing_else() {
     let tokens = ROLES.map(|role| (role, served.token(role, role).1));
     let session = served.session();
     for (action, steps, body, least) in actions() {
-        let family = if steps == QUESTION { "questions" } else { "permissions" };
+        let family = match steps {
+            QUESTION => "questions",
+            FORM | LINK => "elicitations",
+            _ => "permissions",
+        };
         // Those who may not try first, on one request; then each who may gets one of their own.
         let (too_low, enough): (Vec<_>, Vec<_>) = {
             let place = |role: &str| ROLES.iter().position(|name| *name == role).unwrap();
@@ -278,4 +291,46 @@ fn what_would_be_replaced_is_shown_to_those_who_may_decide() {
     say(&served, &session, TOUCHES);
     let request = open_request(&served, &session);
     served.client.get(&format!("{}/preview", path(&session, &request))).expect(404);
+}
+
+#[test]
+fn a_form_is_answered_with_what_fits_it() {
+    let served = Served::start();
+    let session = served.session();
+    let request = asks(&served, &session, FORM);
+    assert_eq!(
+        request["kind"],
+        json!({"kind": "elicitation", "server": "shop", "message": "Your order", "form": [
+            {"name": "size", "label": "size", "required": true, "kind": {"type": "choice",
+                "options": [{"value": "s", "label": "s"}, {"value": "l", "label": "l"}]}},
+            {"name": "count", "label": "count", "required": false,
+                "kind": {"type": "number", "integer": true, "minimum": 1.0, "maximum": null}},
+        ]})
+    );
+    let path = format!("/v1/sessions/{session}/elicitations/{}", request["id"].as_str().unwrap());
+    for bad in [
+        json!({}),
+        json!({"action": "accept"}),
+        json!({"action": "accept", "content": {}}),
+        json!({"action": "accept", "content": {"size": "m"}}),
+        json!({"action": "accept", "content": {"size": "s", "count": 0}}),
+        json!({"action": "accept", "content": {"size": "s", "more": true}}),
+        json!({"action": "decline", "content": {"size": "s"}}),
+        json!({"action": "perhaps"}),
+    ] {
+        assert_eq!(served.client.post(&path, &bad).status, 422, "{bad}");
+    }
+    // A permission is not an answer to it.
+    let allow = json!({"behavior": "allow"});
+    served.client.post(&path.replace("elicitations", "permissions"), &allow).expect(422);
+    served.client.post(&path, &json!({"action": "accept", "content": {"size": "s", "count": 2}})).expect(200);
+    served.wait_for_status(&session, "idle");
+    let transcript =
+        served.client.get(&format!("/v1/sessions/{session}/transcript?limit=9")).expect(200).text();
+    assert!(
+        transcript
+            .contains(r#"The server got {\"action\":\"accept\",\"content\":{\"size\":\"s\",\"count\":2}}"#)
+            || transcript.contains(r#"{\"count\":2,\"size\":\"s\"}"#),
+        "{transcript}"
+    );
 }

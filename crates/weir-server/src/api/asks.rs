@@ -3,7 +3,7 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 use weir_host::{ConversationId, Decision, HostError};
 use weir_transcript::{FilePreview, Request, RequestKind};
 use weir_wire::{PermissionUpdate, QuestionAnswers, RequestId};
@@ -12,7 +12,9 @@ use super::answer::{self, Answer};
 use super::decisions::{ASKS, check_role, check_shape, updates};
 use super::errors::session_id;
 use super::sessions::check_mode;
-use super::types::{AnswerPermission, AnswerQuestion, Answered, Behavior, Choice};
+use super::types::{
+    AnswerElicitation, AnswerPermission, AnswerQuestion, Answered, Behavior, Choice, ElicitationAction,
+};
 use crate::auth::Principal;
 use crate::extract::{Json, Path};
 use crate::guard::Audited;
@@ -153,6 +155,31 @@ pub(crate) async fn question(
         }
     };
     decide(&app, &who, &id, request, decision, said).await
+}
+
+/// Answers what an MCP server asks: a form, or that a link was visited.
+#[utoipa::path(post, path = "/v1/sessions/{id}/elicitations/{request_id}", tag = "answers",
+    params(("id" = String, Path, description = "The session."), ("request_id" = String, Path, description = "The request.")),
+    request_body = AnswerElicitation, responses(
+        (status = 200, description = "It is answered.", body = Answered),
+        (status = 409, description = "Another answer came first: `answered_by` says whose.", body = Details, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn elicitation(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path((id, request)): Path<(String, String)>,
+    Json(body): Json<AnswerElicitation>,
+) -> Result<Response, Problem> {
+    let id = session_id(&id)?;
+    if body.action != ElicitationAction::Accept && body.content.is_some() {
+        return Err(Problem::unprocessable("bad_answer", "only an answer that accepts has content"));
+    }
+    let mut value = json!({"action": body.action});
+    if let (Some(content), Some(value)) = (body.content, value.as_object_mut()) {
+        value.insert("content".to_owned(), Value::Object(content));
+    }
+    let said = format!("elicitation {request}");
+    decide(&app, &who, &id, request, Decision::Value(value), said).await
 }
 
 async fn decide(

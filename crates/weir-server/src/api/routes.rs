@@ -99,6 +99,7 @@ fn approver() -> Router<App> {
         .route("/v1/sessions/{id}/permissions/{request_id}", post(asks::permission))
         .route("/v1/sessions/{id}/permissions/{request_id}/preview", get(asks::preview))
         .route("/v1/sessions/{id}/questions/{request_id}", post(asks::question))
+        .route("/v1/sessions/{id}/elicitations/{request_id}", post(asks::elicitation))
 }
 
 fn driver() -> Router<App> {
@@ -152,7 +153,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         sessions::create, sessions::list, sessions::show, sessions::change, sessions::delete, sessions::fork,
         messages::send, messages::list, messages::cancel,
         control::interrupt, control::stop, control::stop_task, control::resume, control::set_model,
-        control::set_permission_mode, asks::permission, asks::preview, asks::question,
+        control::set_permission_mode, asks::permission, asks::preview, asks::question, asks::elicitation,
         history::transcript, history::log, history::export, history::diff, history::tool_output,
         history::tool_image, history::message_image,
         folders::show, folders::trust, folders::distrust,

@@ -249,6 +249,29 @@ pub(crate) enum Choice {
     Several(Vec<String>),
 }
 
+/// The answer to what an MCP server asks.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnswerElicitation {
+    /// Whether it is answered.
+    pub(crate) action: ElicitationAction,
+    /// The answers, by the names of the form's fields. A link has none.
+    #[schema(value_type = Option<std::collections::HashMap<String, Value>>)]
+    pub(crate) content: Option<serde_json::Map<String, Value>>,
+}
+
+/// Whether what an MCP server asks is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ElicitationAction {
+    /// It is: with the content, or at the link.
+    Accept,
+    /// It is not.
+    Decline,
+    /// It is not, and nothing is said about why.
+    Cancel,
+}
+
 /// An answer that was taken.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Answered {

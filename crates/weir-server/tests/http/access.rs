@@ -32,6 +32,7 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/v1/sessions/{id}/permissions/{request_id}", Some(Role::Approver)),
     ("GET", "/v1/sessions/{id}/permissions/{request_id}/preview", Some(Role::Approver)),
     ("POST", "/v1/sessions/{id}/questions/{request_id}", Some(Role::Approver)),
+    ("POST", "/v1/sessions/{id}/elicitations/{request_id}", Some(Role::Approver)),
     ("PUT", "/v1/sessions/{id}/model", Some(Role::Driver)),
     ("PUT", "/v1/sessions/{id}/permission-mode", Some(Role::Driver)),
     ("GET", "/v1/sessions/{id}/transcript", Some(Role::Viewer)),

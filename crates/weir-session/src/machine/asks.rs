@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weir_transcript::{HostEvent, RequestAnswer, Sink};
-use weir_wire::{ControlRequest, ControlRequestMessage, HostAnswer, Outgoing, RawJson, RequestId};
+use weir_wire::{
+    ControlRequest, ControlRequestMessage, HostAnswer, Outgoing, RawJson, RequestId, check_form,
+};
 
 use super::Machine;
 use super::action::{Action, Reply};
 use super::event::{Now, Ticket};
-use crate::ask::{Ask, Decision};
+use crate::ask::{Ask, Decision, ElicitationRequest};
 use crate::error::SessionError;
 
 /// Answered requests that are remembered, so that a late answer hears who was first.
@@ -250,6 +252,25 @@ fn is_decline(answer: &Value) -> bool {
     matches!(answer.get("action").and_then(Value::as_str), Some("decline" | "cancel"))
 }
 
+/// The answer to what an MCP server asks, if it is one.
+fn elicited(ask: &ElicitationRequest, answer: Value) -> Result<HostAnswer, String> {
+    match answer.get("action").and_then(Value::as_str) {
+        Some("decline" | "cancel") => return Ok(HostAnswer::Success(answer)),
+        Some("accept") => {}
+        _ => return Err("the action must be accept, decline or cancel".to_owned()),
+    }
+    match (&ask.form, &ask.url, answer.get("content")) {
+        (Some(fields), _, Some(Value::Object(content))) => {
+            check_form(fields, content)?;
+            Ok(HostAnswer::Success(answer))
+        }
+        (Some(_), _, _) => Err("a form is answered with content, an object".to_owned()),
+        (None, Some(_), None) => Ok(HostAnswer::Success(answer)),
+        (None, Some(_), Some(_)) => Err("a link is answered without content".to_owned()),
+        (None, None, _) => Err("this form has a shape that cannot be answered here; decline it".to_owned()),
+    }
+}
+
 /// The answer that a decision makes, or why it makes none.
 fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
     let refused = |decision: Decision| match decision {
@@ -276,7 +297,7 @@ fn answer_to(ask: &Ask, decision: Decision) -> Result<HostAnswer, String> {
         }
         (Ask::Hook(_), Decision::Value(value)) => Ok(HostAnswer::Hook(value)),
         (Ask::Mcp(_), Decision::Value(value)) => Ok(HostAnswer::Mcp(value)),
-        (Ask::Elicitation(_), Decision::Value(value)) => Ok(HostAnswer::Success(value)),
+        (Ask::Elicitation(ask), Decision::Value(value)) => elicited(ask, value),
         (Ask::Hook(hook), Decision::Deny { message, .. }) => Ok(hook_denial(&hook.input, message)),
         (Ask::Mcp(_), Decision::Deny { message, .. }) => Ok(HostAnswer::Error(message)),
         (Ask::Elicitation(_), Decision::Deny { .. }) => Ok(HostAnswer::Success(json!({"action": "decline"}))),

@@ -20,8 +20,7 @@ impl Fold {
                     server: ask.mcp_server_name.to_str().into(),
                     message: ask.message.to_str().into(),
                     url: ask.url.map(|url| url.to_str().into_owned()),
-                    schema: ask.requested_schema.map(|schema| schema.to_value()).unwrap_or_default(),
-                    order: ask.property_order.iter().map(|name| name.to_str().into_owned()).collect(),
+                    form: ask.form(),
                 };
                 self.open_request(message.request_id.to_id(), None, kind, sink);
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{PermissionContext, Question, RequestId, ToolUseId, TurnId};
+use weir_wire::{FormField, PermissionContext, Question, RequestId, ToolUseId, TurnId};
 
 use super::EntryId;
 
@@ -76,12 +76,9 @@ pub enum RequestKind {
         /// The address to open, where the answer is given there and not in a form.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
-        /// The JSON schema of the form; an object with simple members.
-        #[serde(default, skip_serializing_if = "Value::is_null")]
-        schema: Value,
-        /// The members of the form in the order in which the server listed them.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        order: Vec<String>,
+        /// The fields of the form; none where there is no form, or one that Weir does not know.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Vec<FormField>>,
     },
 }
 

@@ -1,6 +1,7 @@
 //! The control protocol as the CLI speaks it: what it asks us, and how it answers us.
 
 use crate::decode::object::{Field, Problems, wire_struct};
+use crate::form::{FormField, form_fields};
 use crate::id::{IdRef, RequestId, ToolUseId};
 use crate::json::{Node, RawJson, Text};
 use crate::permission::{AskRule, McpServerName, PermissionContext, PermissionRule};
@@ -115,6 +116,14 @@ wire_struct! {
         optional name: Text<'a> = "name",
         /// Where its configuration comes from, such as `sdk` or `project`.
         optional origin: Text<'a> = "source",
+    }
+}
+
+impl Elicitation<'_> {
+    /// The fields of the form; none where there is no form, or one that Weir does not know.
+    pub fn form(&self) -> Option<Vec<FormField>> {
+        let order: Vec<String> = self.property_order.iter().map(|name| name.to_str().into_owned()).collect();
+        form_fields(&self.requested_schema?.to_value(), &order)
     }
 }
 

@@ -2,6 +2,7 @@
 
 import type {
   Accepted,
+  ElicitationAnswer,
   FileDiff,
   FilePreview,
   Folder,
@@ -137,6 +138,10 @@ export class Client {
 
   answerQuestion(id: string, request: string, answer: QuestionAnswer): Promise<{ answered_by: string }> {
     return this.#json("POST", `${at(id)}/questions/${encodeURIComponent(request)}`, answer);
+  }
+
+  answerElicitation(id: string, request: string, answer: ElicitationAnswer): Promise<{ answered_by: string }> {
+    return this.#json("POST", `${at(id)}/elicitations/${encodeURIComponent(request)}`, answer);
   }
 
   setModel(id: string, model: string | null): Promise<unknown> {

@@ -112,6 +112,11 @@ export type AgentProgress = {
 
 export type AgentState = "running" | "completed" | "failed" | "stopped" | "unknown";
 
+export type AnswerElicitation = {
+  action: ElicitationAction;
+  content?: Record<string, unknown> | null;
+};
+
 export type AnswerPermission = {
   behavior: Behavior;
   interrupt?: boolean | null;
@@ -359,6 +364,8 @@ export type Denial = {
   tool_use_id?: ToolUseId | null;
 };
 
+export type ElicitationAction = "accept" | "decline" | "cancel";
+
 export type Entry = {
   at?: number | null;
   body: EntryBody;
@@ -389,6 +396,28 @@ export type EntryId = number;
 export type EventFormat = "view" | "agent" | "classic" | "raw";
 
 export type ExportFormat = "html" | "md" | "ndjson";
+
+export type FieldKind = ({
+  format?: string | null;
+  max_length?: number | null;
+  min_length?: number | null;
+  type: "text";
+}) | ({
+  integer: boolean;
+  maximum?: number | null;
+  minimum?: number | null;
+  type: "number";
+}) | {
+  type: "boolean";
+} | {
+  options: Array<FormOption>;
+  type: "choice";
+} | ({
+  max_items?: number | null;
+  min_items?: number | null;
+  options: Array<FormOption>;
+  type: "choices";
+});
 
 export type FileChange = {
   added: number;
@@ -426,6 +455,20 @@ export type FilePreview = {
 
 export type ForkSession = {
   name?: string | null;
+};
+
+export type FormField = {
+  default?: unknown;
+  description?: string | null;
+  kind: FieldKind;
+  label: string;
+  name: string;
+  required: boolean;
+};
+
+export type FormOption = {
+  label: string;
+  value: string;
 };
 
 export type Health = {
@@ -702,10 +745,9 @@ export type RequestKind = ({
   kind: "plan";
   plan?: string | null;
 }) | ({
+  form?: Array<FormField> | null;
   kind: "elicitation";
   message: string;
-  order?: Array<string>;
-  schema?: unknown;
   server: string;
   url?: string | null;
 });

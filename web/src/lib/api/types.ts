@@ -20,6 +20,7 @@ export type {
   SlashCommand,
   TranscriptPage,
   Image as Picture,
+  AnswerElicitation as ElicitationAnswer,
   AnswerPermission as PermissionAnswer,
   CreateSession as NewSession,
   SendMessage as NewMessage,

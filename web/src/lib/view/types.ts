@@ -13,6 +13,7 @@ export type {
   HookRun,
   Notice,
   Output,
+  FormField,
   Question,
   Request,
   RequestKind,

@@ -1,0 +1,65 @@
+// Forms of MCP servers: what was entered, whether it fits, and what is sent. The server checks it again.
+
+import type { FormField } from "../view/types.ts";
+
+export type Entered = Record<string, string | boolean | string[]>;
+
+export function initial(fields: FormField[]): Entered {
+  return Object.fromEntries(fields.map((field) => [field.name, initialOf(field)]));
+}
+
+function initialOf({ kind, default: value }: FormField): string | boolean | string[] {
+  switch (kind.type) {
+    case "boolean":
+      return value === true;
+    case "choices":
+      return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
+    default:
+      return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  }
+}
+
+/** What is wrong with an entry; null where nothing is. */
+export function faultOf(field: FormField, entry: Entered[string] | undefined): string | null {
+  const { kind, required } = field;
+  switch (kind.type) {
+    case "boolean":
+      return null;
+    case "choices": {
+      const count = Array.isArray(entry) ? entry.length : 0;
+      if (count === 0 && !required) return null;
+      if (count < (kind.min_items ?? (required ? 1 : 0))) return `Choose at least ${kind.min_items ?? 1}.`;
+      return kind.max_items != null && count > kind.max_items ? `Choose at most ${kind.max_items}.` : null;
+    }
+    default:
+  }
+  const text = typeof entry === "string" ? entry.trim() : "";
+  if (text === "") return required ? "An answer is needed." : null;
+  if (kind.type === "number") {
+    const number = Number(text);
+    if (!Number.isFinite(number)) return "A number is needed.";
+    if (kind.integer && !Number.isInteger(number)) return "A whole number is needed.";
+    if (kind.minimum != null && number < kind.minimum) return `At least ${kind.minimum}.`;
+    return kind.maximum != null && number > kind.maximum ? `At most ${kind.maximum}.` : null;
+  }
+  if (kind.type === "text") {
+    const length = [...text].length;
+    if (kind.min_length != null && length < kind.min_length) return `At least ${kind.min_length} characters.`;
+    return kind.max_length != null && length > kind.max_length ? `At most ${kind.max_length} characters.` : null;
+  }
+  return null;
+}
+
+/** What is sent: fields that were left empty are left out. */
+export function contentOf(fields: FormField[], entered: Entered): Record<string, unknown> {
+  const content: Record<string, unknown> = {};
+  for (const { name, kind, required } of fields) {
+    const entry = entered[name];
+    if (kind.type === "boolean") content[name] = entry === true;
+    else if (kind.type === "choices") {
+      if (Array.isArray(entry) && (entry.length > 0 || required)) content[name] = entry;
+    } else if (typeof entry === "string" && entry.trim() !== "")
+      content[name] = kind.type === "number" ? Number(entry) : entry.trim();
+  }
+  return content;
+}

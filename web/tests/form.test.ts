@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { contentOf, faultOf, initial } from "../src/lib/text/form.ts";
+import type { FormField } from "../src/lib/view/types.ts";
+
+const field = (name: string, kind: FormField["kind"], more: Partial<FormField> = {}): FormField => ({
+  name,
+  label: name,
+  required: false,
+  kind,
+  ...more,
+});
+const options = [
+  { value: "a", label: "A" },
+  { value: "b", label: "B" },
+];
+const name = field("name", { type: "text", min_length: 2, max_length: 4 }, { required: true });
+const age = field("age", { type: "number", integer: true, minimum: 1, maximum: 9 }, { default: 3 });
+const sure = field("sure", { type: "boolean" }, { default: true });
+const size = field("size", { type: "choice", options });
+const tags = field("tags", { type: "choices", options, max_items: 1 });
+const fields = [name, age, sure, size, tags];
+
+describe("a form of a server", () => {
+  it("begins with what the server suggests", () => {
+    expect(initial(fields)).toEqual({ name: "", age: "3", sure: true, size: "", tags: [] });
+  });
+
+  it("says what does not fit", () => {
+    expect(faultOf(name, "")).toMatch(/needed/);
+    expect(faultOf(name, "a")).toMatch(/At least 2/);
+    expect(faultOf(name, "abcde")).toMatch(/At most 4/);
+    expect(faultOf(age, "old")).toMatch(/number/);
+    expect(faultOf(age, "1.5")).toMatch(/whole/);
+    expect(faultOf(age, "0")).toMatch(/At least 1/);
+    expect(faultOf(age, "10")).toMatch(/At most 9/);
+    expect(faultOf(tags, ["a", "b"])).toMatch(/at most 1/);
+    for (const [one, entry] of [
+      [name, "abc"],
+      [age, ""],
+      [size, ""],
+      [tags, []],
+      [sure, false],
+    ] as const)
+      expect(faultOf(one, entry as never)).toBe(null);
+  });
+
+  it("sends what was entered, in the types of the fields", () => {
+    expect(contentOf(fields, { name: " abc ", age: "4", sure: false, size: "b", tags: ["a"] })).toEqual({
+      name: "abc",
+      age: 4,
+      sure: false,
+      size: "b",
+      tags: ["a"],
+    });
+    expect(contentOf(fields, initial([name, { ...age, default: null }]))).toEqual({ sure: false });
+  });
+});
