@@ -21,6 +21,7 @@ mod screen;
 mod serve;
 mod sessions;
 mod signals;
+mod store;
 mod token;
 mod transcripts;
 
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
         opts::Command::Demo(opts) => demo::run(*opts),
         opts::Command::Token(opts) => token::run(opts),
+        opts::Command::Store(opts) => store::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
         opts::Command::Completions(opts) => completions::run(opts.shell),

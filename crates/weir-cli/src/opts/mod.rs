@@ -10,6 +10,7 @@ mod run;
 mod serve;
 mod session;
 mod sessions;
+mod store;
 mod token;
 mod values;
 
@@ -30,6 +31,7 @@ pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 pub(crate) use session::{ConversationOpts, SessionOpts, TransportOpt};
 pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+pub(crate) use store::{StoreCommand, StoreOpts, StorePlaceOpts};
 pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
 
 /// Drives the Claude Code CLI, and reads what it wrote.
@@ -48,6 +50,7 @@ pub(crate) enum Command {
     Serve(Box<ServeOpts>),
     Demo(Box<DemoOpts>),
     Token(TokenOpts),
+    Store(StoreOpts),
     Replay(ReplayOpts),
     Bridge(Box<BridgeOpts>),
     Loop(LoopOpts),
