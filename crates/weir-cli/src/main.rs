@@ -22,6 +22,7 @@ mod screen;
 mod serve;
 mod sessions;
 mod signals;
+mod store;
 mod token;
 mod transcripts;
 mod trust;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         opts::Command::Demo(opts) => demo::run(*opts),
         opts::Command::Token(opts) => token::run(opts),
         opts::Command::Trust(opts) => trust::run(opts),
+        opts::Command::Store(opts) => store::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
         opts::Command::Completions(opts) => completions::run(opts.shell),

@@ -59,7 +59,8 @@ pub enum StoreError {
     /// The file was written by a newer version.
     #[error(
         "{path} has format {found}, and this version of Weir knows formats up to {known}: \
-         use the newer Weir that wrote it, or another data folder",
+         use the newer Weir that wrote it, put back a backup from before the upgrade with `weir store restore`, or use \
+         another data folder",
         path = .path.display()
     )]
     Newer {

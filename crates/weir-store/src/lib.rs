@@ -57,6 +57,9 @@ pub use query::{
 };
 pub use reply::{Promise, Reply};
 pub use space::{Space, Usage};
-pub use sqlite::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
+pub use sqlite::{
+    BackedUp, Compacted, DEFAULT_RESERVE, Durability, FileReport, Restored, SqliteOptions, SqliteStore,
+    back_up, check_file, compact, restore,
+};
 pub use store::{Store, now};
 pub use tail::{Changed, Tail, TailState};

@@ -10,6 +10,7 @@ mod run;
 mod serve;
 mod session;
 mod sessions;
+mod store;
 mod token;
 mod trust;
 mod values;
@@ -31,6 +32,7 @@ pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 pub(crate) use session::{ConversationOpts, SessionOpts, TransportOpt};
 pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
+pub(crate) use store::{StoreCommand, StoreOpts, StorePlaceOpts};
 pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};
 pub(crate) use trust::{SandboxOpts, TrustOpts};
 
@@ -51,6 +53,7 @@ pub(crate) enum Command {
     Demo(Box<DemoOpts>),
     Token(TokenOpts),
     Trust(TrustOpts),
+    Store(StoreOpts),
     Replay(ReplayOpts),
     Bridge(Box<BridgeOpts>),
     Loop(LoopOpts),

@@ -70,18 +70,21 @@ pub(crate) fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
 
 /// One server for each data folder.
 pub(crate) fn lock(data: &Path) -> anyhow::Result<Lock> {
+    acquire(data, &data.join("server.lock"), "weir serve")
+        .context("another server uses this data folder; choose another one with --data-dir")
+}
+
+/// Takes a lock in a data folder, also on a full disk.
+pub(crate) fn acquire(data: &Path, path: &Path, purpose: &str) -> anyhow::Result<Lock> {
     loop {
-        let error = match Lock::acquire(&data.join("server.lock"), "weir serve") {
-            Ok(lock) => return Ok(lock),
-            Err(error) => error,
-        };
-        if !error.is_full() {
-            let what = "another server uses this data folder; choose another one with --data-dir";
-            return Err(error).context(what);
-        }
-        // Not even the lock can be written. What was kept for this moment is given up.
-        if !SqliteStore::give_up_reserve(&data.join(DATABASE)) {
-            return Err(error).with_context(|| full(data));
+        match Lock::acquire(path, purpose) {
+            // Not even the lock can be written. What was kept for this moment is given up.
+            Err(error) if error.is_full() => {
+                if !SqliteStore::give_up_reserve(&data.join(DATABASE)) {
+                    return Err(error).with_context(|| full(data));
+                }
+            }
+            done => return Ok(done?),
         }
     }
 }

@@ -117,8 +117,8 @@ impl Disk {
             self.is_full.store(false, Ordering::Release);
             return true;
         };
-        let is_enough = left + size >= self.wanted + (self.wanted / 2).max(LITTLE);
-        let is_reserved = is_enough && (size >= self.wanted || self.take(size).is_ok());
+        let is_enough = left + size >= self.enough();
+        let is_reserved = is_enough && (size >= self.wanted || self.take(size, self.wanted).is_ok());
         if is_reserved {
             self.is_full.store(false, Ordering::Release);
         } else if self.wanted > 0 {
@@ -127,14 +127,31 @@ impl Disk {
         is_reserved
     }
 
-    /// Takes the whole reserve from the disk, or as much as before.
-    fn take(&self, before: u64) -> io::Result<()> {
+    /// With so much the disk is not full any more: the reserve, and more beside it than a write-ahead log that is cut off
+    /// can give back. Otherwise it would be full again the next moment.
+    fn enough(&self) -> u64 {
+        self.wanted + self.wanted.max(LITTLE)
+    }
+
+    /// Takes back for the reserve what there is, however little: what we do not need any more is not left to others.
+    pub(super) fn retake(&self) {
+        let _changing = self.lock();
+        let (size, left) = (self.reserve(), self.available().unwrap_or(0));
+        let most = (size + left / NOTHING * NOTHING).min(self.wanted);
+        if most > size {
+            // It is only tried: somebody else may have been faster.
+            let _ = self.take(size, most);
+        }
+    }
+
+    /// Takes so much of the disk for the reserve, or leaves it as it was.
+    fn take(&self, before: u64, size: u64) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&self.file)?;
-        let taken = allocate(&file, self.wanted);
+        let taken = allocate(&file, size);
         if taken.is_err() {
             file.set_len(before)?;
         }
@@ -146,7 +163,7 @@ impl Disk {
         if !self.is_still_full() {
             return Space::Enough;
         }
-        let needed = (self.wanted + (self.wanted / 2).max(LITTLE)).saturating_sub(self.reserve());
+        let needed = self.enough().saturating_sub(self.reserve());
         let advice = format!(
             "the disk of {} is full: delete sessions, or free at least {} on it; until then nothing new is stored",
             self.database.display(),

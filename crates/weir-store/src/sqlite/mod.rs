@@ -8,6 +8,7 @@ mod checkpointer;
 mod disk;
 mod heads;
 mod index;
+mod maintenance;
 mod open;
 mod queue;
 mod read;
@@ -21,5 +22,6 @@ mod vacuum;
 mod write;
 mod writer;
 
+pub use maintenance::{BackedUp, Compacted, FileReport, Restored, back_up, check_file, compact, restore};
 pub use open::{DEFAULT_RESERVE, Durability, SqliteOptions};
 pub use store::SqliteStore;

@@ -152,7 +152,7 @@ impl Database {
         Ok(connection)
     }
 
-    fn connect(&self) -> Result<Connection, StoreError> {
+    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(&self.path, flags).map_err(|source| self.error(source))?;
@@ -162,7 +162,7 @@ impl Database {
     }
 
     /// Refuses a file that is not ours, without changing it. Tells whether it is new.
-    fn recognise(&self, connection: &Connection) -> Result<bool, StoreError> {
+    pub(super) fn recognise(&self, connection: &Connection) -> Result<bool, StoreError> {
         let failed = |source| self.error(source);
         let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let application = number("application_id").map_err(failed)?;

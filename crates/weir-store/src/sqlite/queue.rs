@@ -139,7 +139,10 @@ impl Queue {
             return Reply::ready(Err(StoreError::Overloaded { waiting: state.bytes }));
         }
         let write = Box::new(Task::new(operation, promise, weight.essential));
-        let may_be_done = self.at_once && weight.at_once && weight.bytes <= MAX_AT_ONCE;
+        // When much was written it is the writer's turn: the write-ahead log must not grow for ever, and whoever sends
+        // again and again would always be first.
+        let is_writers_turn = state.written.bytes > self.disk.wal_limit() / 2;
+        let may_be_done = self.at_once && weight.at_once && weight.bytes <= MAX_AT_ONCE && !is_writers_turn;
         if may_be_done
             && state.waiting.is_empty()
             && let Some(connection) = self.free_connection()

@@ -254,6 +254,9 @@ impl Drop for SqliteStore {
             // If it panicked, whoever waited was told so by a broken promise.
             let _panicked = writer.join();
         }
+        if self.queue.disk().is_full() {
+            self.queue.disk().retake();
+        }
         self.tails.close();
     }
 }

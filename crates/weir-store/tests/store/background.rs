@@ -111,6 +111,6 @@ fn the_write_ahead_log_is_bounded_while_something_is_always_written_and_read() {
         }
         is_over.store(true, Ordering::SeqCst);
     });
-    assert!(longest < 48 << 20, "{longest} bytes");
+    assert!(longest < 96 << 20, "{longest} bytes");
     assert_eq!(store.read(weir_store::ReadQuery::newest(one)).wait().unwrap().newest, 3_000);
 }

@@ -17,6 +17,8 @@ mod following;
 #[cfg(test)]
 mod full_disk;
 #[cfg(test)]
+mod maintenance;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod opening;

@@ -56,6 +56,9 @@ fn what_ends_something_is_written_and_everything_else_is_refused() {
     let store = open(&disk).unwrap();
     let (one, two) = (create(&store, "one"), create(&store, "two"));
     assert!(!is_full(&store));
+    fill(&disk, 12 << 20);
+    append_until_full(&store, &one);
+    fill(&disk, 0);
     let stored = append_until_full(&store, &one);
     assert!(stored > 100);
     let Space::Full { advice } = store.space() else { panic!("it is not said") };
