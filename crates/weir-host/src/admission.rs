@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use weir_session::{PoolError, Pooled, Reservation, SessionError};
-use weir_transcript::TurnState;
+use weir_transcript::{Turn, TurnState};
 use weir_wire::MessageId;
 
 use crate::core::Lease;
@@ -13,7 +13,7 @@ use crate::facts;
 use crate::message::{Failure, FailureKind, Finished, MessageState, StoredMessage};
 use crate::metrics::count;
 use crate::purse::{Payment, SetAside};
-use crate::room::{Shortage, State};
+use crate::room::{Room, Shortage, State};
 
 /// How often to look again when nobody says that something has become free.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -142,6 +142,19 @@ impl Lease {
     async fn given_up(&self, id: &MessageId) {
         let has_reason = |state: &mut State| state.stopping > 0 || state.book.ledger.is_unwanted(id);
         let _ = self.until(|state| has_reason(state).then_some(())).await;
+    }
+}
+
+impl Room {
+    /// Lets the sender of the last message pay for turns that the agent began by itself. Nobody waits for it.
+    pub(crate) fn charge_unasked(&self, state: &State, ended: &[Turn]) {
+        let unasked = ended.iter().filter(|turn| turn.messages.is_empty());
+        let cost: f64 = unasked.filter_map(|turn| turn.cost_usd).sum();
+        let (Some(purse), Some(payer)) = (self.core.purse.get(), &state.payer) else { return };
+        if cost > 0.0 {
+            let (purse, payer) = (Arc::clone(purse), payer.clone());
+            drop(tokio::task::spawn_blocking(move || purse.charge(&payer, cost)));
+        }
     }
 }
 
