@@ -15,7 +15,7 @@ use crate::metrics::count;
 use crate::purse::{Payment, SetAside};
 use crate::room::{Room, Shortage, State};
 
-/// How often to look again when nobody says that something has become free.
+/// How often to look again when no notice comes that something has become free.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why a message is not given to the CLI.
@@ -44,7 +44,7 @@ impl Refusal {
 
 impl Lease {
     /// Sets money aside for a message whose sender has an account. The outer none says that the message is not to be
-    /// sent any more, the inner one that nobody counts.
+    /// sent any more, the inner one that the sender has no account.
     pub(crate) async fn set_money_aside(
         &self,
         message: &StoredMessage,
@@ -129,7 +129,7 @@ impl Lease {
         reservation
     }
 
-    /// Whether nothing more is given to the CLI for now; an error if somebody took this message back.
+    /// Whether nothing more is given to the CLI for now; an error if the message was cancelled.
     fn is_given_up(&self, id: &MessageId) -> Result<bool, SessionError> {
         let state = self.lock();
         if state.book.ledger.is_unwanted(id) {

@@ -11,7 +11,7 @@ pub trait Purse: Send + Sync + fmt::Debug {
     /// Sets money aside for a turn.
     fn reserve(&self, account: &str) -> Payment;
 
-    /// A turn for which nobody has set money aside has cost this much: one that the agent began by itself, as when
+    /// A turn for which no money was set aside has cost this much: one that the agent began by itself, as when
     /// something in the background has ended.
     fn charge(&self, account: &str, cost_usd: f64);
 

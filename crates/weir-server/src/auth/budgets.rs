@@ -6,7 +6,7 @@
 //! any turn before them.
 //!
 //! The CLI does not say what a turn cost that was interrupted or cut off. Such a turn is charged like the most expensive
-//! one so far: otherwise whoever interrupts every turn would never pay.
+//! one so far: otherwise interrupting every turn would be free.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -74,7 +74,7 @@ impl Budgets {
         Self { tokens, accounts: Mutex::default() }
     }
 
-    /// What a turn is charged whose cost nobody knows.
+    /// What a turn of unknown cost is charged.
     fn assumed_cost(&self, account: &str) -> f64 {
         let limit = self.tokens.find(account).and_then(|token| token.max_cost_usd);
         let largest = self.lock().by_token.get(account).and_then(|known| known.largest);
@@ -126,7 +126,7 @@ impl Purse for Budgets {
 
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {
         let known_cost = cost_usd.filter(|cost| cost.is_finite());
-        // Before the money is free again: nobody may see it twice.
+        // Before the reservation is released, or the same money could be spent twice.
         self.charge(account, known_cost.unwrap_or_else(|| self.assumed_cost(account)));
         let mut accounts = self.lock();
         let Some(known) = accounts.by_token.get_mut(account) else { return };
