@@ -85,7 +85,7 @@ for round in known any; do
     echo "check-api: a session that is $round"
     # One worker: Python 3.11 may fail to parse source in two threads at a time, and the tool does that.
     "$home/bin/schemathesis" --config-file "$work/$round.toml" run "$url/openapi.json" --exclude-path-regex "$skip" \
-        --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method \
+        --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method,negative_data_rejection \
         --phases examples,coverage,fuzzing --max-examples "$examples" --seed 7 --workers 1 --request-timeout 60 \
         --suppress-health-check all --warnings off
 done

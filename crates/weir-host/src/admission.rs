@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use weir_session::{PoolError, Pooled, Reservation, SessionError};
-use weir_transcript::TurnState;
+use weir_transcript::{Turn, TurnState};
 use weir_wire::MessageId;
 
 use crate::core::Lease;
@@ -13,9 +13,9 @@ use crate::facts;
 use crate::message::{Failure, FailureKind, Finished, MessageState, StoredMessage};
 use crate::metrics::count;
 use crate::purse::{Payment, SetAside};
-use crate::room::{Shortage, State};
+use crate::room::{Room, Shortage, State};
 
-/// How often to look again when nobody says that something has become free.
+/// How often to look again when no notice comes that something has become free.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why a message is not given to the CLI.
@@ -44,7 +44,7 @@ impl Refusal {
 
 impl Lease {
     /// Sets money aside for a message whose sender has an account. The outer none says that the message is not to be
-    /// sent any more, the inner one that nobody counts.
+    /// sent any more, the inner one that the sender has no account.
     pub(crate) async fn set_money_aside(
         &self,
         message: &StoredMessage,
@@ -129,7 +129,7 @@ impl Lease {
         reservation
     }
 
-    /// Whether nothing more is given to the CLI for now; an error if somebody took this message back.
+    /// Whether nothing more is given to the CLI for now; an error if the message was cancelled.
     fn is_given_up(&self, id: &MessageId) -> Result<bool, SessionError> {
         let state = self.lock();
         if state.book.ledger.is_unwanted(id) {
@@ -147,6 +147,19 @@ impl Lease {
             state.stopping > 0 || state.book.ledger.is_unwanted(id) || state.book.ledger.is_interrupted(id)
         };
         let _ = self.until(|state| has_reason(state).then_some(())).await;
+    }
+}
+
+impl Room {
+    /// Lets the sender of the last message pay for turns that the agent began by itself. Nobody waits for it.
+    pub(crate) fn charge_unasked(&self, state: &State, ended: &[Turn]) {
+        let unasked = ended.iter().filter(|turn| turn.messages.is_empty());
+        let cost: f64 = unasked.filter_map(|turn| turn.cost_usd).sum();
+        let (Some(purse), Some(payer)) = (self.core.purse.get(), &state.payer) else { return };
+        if cost > 0.0 {
+            let (purse, payer) = (Arc::clone(purse), payer.clone());
+            drop(tokio::task::spawn_blocking(move || purse.charge(&payer, cost)));
+        }
     }
 }
 

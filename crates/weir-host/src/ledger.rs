@@ -29,7 +29,7 @@ pub(crate) struct Record {
     /// Somebody is giving it to the CLI or taking it back, so nobody else may.
     #[serde(skip)]
     pub(crate) claimed: bool,
-    /// Somebody took it back while it waits for a process or for money.
+    /// It was cancelled while it waits for a process or for money.
     #[serde(skip)]
     pub(crate) is_unwanted: bool,
     /// It was given to a session whose answer has not come.
@@ -265,7 +265,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Asks whoever is about to give a message to the CLI to leave it. Says whether it is not too late.
+    /// Cancels a message that is claimed and waits for a process or for money. Says whether it was in time.
     pub(crate) fn reject(&mut self, id: &MessageId) -> bool {
         match self.get_mut(id) {
             Some(record) if record.waits() && record.claimed && !record.in_flight => {
@@ -276,7 +276,7 @@ impl Ledger {
         }
     }
 
-    /// Whether somebody took a message back while it waits for a process or for money.
+    /// Whether a message was cancelled while it waits for a process or for money.
     pub(crate) fn is_unwanted(&self, id: &MessageId) -> bool {
         self.get(id).is_some_and(|record| record.is_unwanted)
     }

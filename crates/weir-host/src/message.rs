@@ -242,7 +242,7 @@ pub(crate) struct StoredMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) client_id: Option<String>,
     pub(crate) by: String,
-    /// Who pays for it, where somebody counts.
+    /// The account that pays for it, if its sender has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) account: Option<String>,
     #[serde(default)]

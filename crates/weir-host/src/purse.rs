@@ -11,6 +11,10 @@ pub trait Purse: Send + Sync + fmt::Debug {
     /// Sets money aside for a turn.
     fn reserve(&self, account: &str) -> Payment;
 
+    /// A turn for which no money was set aside has cost this much: one that the agent began by itself, as when
+    /// something in the background has ended.
+    fn charge(&self, account: &str, cost_usd: f64);
+
     /// The turn for which money was set aside has ended with this cost; zero if it never began. None where it ran and the
     /// CLI did not say what it cost, as for a turn that was interrupted.
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>);

@@ -58,6 +58,8 @@ pub(crate) struct State {
     pub(crate) is_working: bool,
     /// How many are stopping it.
     pub(crate) stopping: usize,
+    /// Who pays for turns that the agent begins by itself: the sender of the last message that was handed over.
+    pub(crate) payer: Option<String>,
     /// What the next message lacks before it can be given to the CLI.
     pub(crate) waits_for: Option<Shortage>,
     /// Since when it has been waiting for a person.
@@ -122,6 +124,7 @@ impl Room {
             is_stale: false,
             is_working: false,
             stopping: 0,
+            payer: None,
             waits_for: None,
             waiting_since: None,
             checkpoint,
@@ -278,6 +281,7 @@ impl Room {
         state.row.updated_at = state.row.updated_at.max(batch.at);
         let (ended, first_texts) = state.book.take_tally();
         facts::count_turns(&ended, counters);
+        self.charge_unasked(&state, &ended);
         first_texts.iter().for_each(|took| counters.first_texts.record(*took as f64 / 1000.0));
         let odd = state.book.history().view().oddities;
         let malformed = |odd: Oddities| odd.mismatches + odd.not_json + odd.oversize;

@@ -12,7 +12,7 @@ use crate::error::HostError;
 pub struct Actor {
     /// The name, which others get to see.
     pub name: String,
-    /// Who pays for what they send, as the host's purse knows it; none where nobody counts.
+    /// The account that pays for what they send, as the host's purse knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
 }

@@ -105,6 +105,7 @@ impl Lease {
             // From here on a stop finds the session and ends it.
             state.session = Some(session.clone());
             state.book.ledger.set_in_flight(id, true);
+            state.payer.clone_from(&record.message.account);
         }
         let note = Item::Note(Note::HandedOver { message_id: id.clone() });
         if self.recorder.recorded(vec![note], ConversationUpdate::default()).await.is_err() {

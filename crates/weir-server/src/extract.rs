@@ -60,8 +60,8 @@ async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Prob
 }
 
 fn is_too_slow(error: &(dyn std::error::Error + 'static)) -> bool {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.into_iter().any(<dyn std::error::Error>::is::<BodyTooSlow>)
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(<dyn std::error::Error>::is::<BodyTooSlow>)
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {

@@ -1,4 +1,4 @@
-//! Connections on which nothing happens are closed, and shut nobody out.
+//! Connections on which nothing happens are closed, and shut no one out.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -107,7 +107,7 @@ impl Listening {
 }
 
 async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(DEADLINE, future).await.expect("this should not take so long")
+    tokio::time::timeout(DEADLINE, future).await.unwrap()
 }
 
 /// What comes until the server closes, which it has to.
@@ -193,7 +193,7 @@ async fn a_body_that_stops_in_the_middle_ends_its_request() {
         let answer = String::from_utf8(closed(stream).await).unwrap();
         assert!(answer.starts_with("HTTP/1.1 4"), "{line}: {answer:?}");
     }
-    // Without a token nobody waits for the body at all.
+    // Without a token the body is not waited for at all.
     let mut stream = listening.connect().await;
     let half =
         format!("POST /v1/sessions HTTP/1.1\r\nHost: {}\r\nContent-Length: 9\r\n\r\n", listening.address);
@@ -313,7 +313,7 @@ async fn a_flood_does_not_touch_those_who_are_at_work() {
     }
     listening.is_well().await;
     for _ in 0..3 {
-        assert!(soon(stream.read(&mut buffer)).await.unwrap() > 0, "the stream goes on");
+        assert!(soon(stream.read(&mut buffer)).await.unwrap() > 0, "the stream continues");
     }
     listening.end().await;
 }

@@ -31,7 +31,7 @@ fn add(opts: AddTokenOpts) -> anyhow::Result<Exit> {
         return Err(UsageError("the name must not be empty or hold control characters".to_owned()).into());
     }
     if weir_server::token_name_is_reserved(&opts.name) {
-        let why = "this name belongs to the token of the ready file, which each start makes anew";
+        let why = "this name is reserved for the server itself; choose another one";
         return Err(UsageError(why.to_owned()).into());
     }
     if opts.role == Role::Admin && opts.session.is_some() {

@@ -10,7 +10,7 @@ use weir_host::{
 };
 use weir_transcript::RequestState;
 
-use crate::place::{Place, ask, id_of, me, says, script, send, soon, status};
+use crate::place::{Place, ask, id_of, me, says, script, send, soon, status, until};
 
 /// A prompt whose turn waits for a permission.
 fn asks(place: &Place, name: &str) -> String {
@@ -130,6 +130,7 @@ async fn a_session_may_have_a_shorter_time_for_answers() {
 struct OneAtATime {
     state: Mutex<(bool, Vec<Option<f64>>)>,
     most: usize,
+    unasked: Mutex<Vec<f64>>,
 }
 
 impl Purse for OneAtATime {
@@ -140,6 +141,11 @@ impl Purse for OneAtATime {
             return Payment::Refused("ann has spent enough".to_owned());
         }
         if std::mem::replace(&mut state.0, true) { Payment::Wait } else { Payment::Reserved(7) }
+    }
+
+    fn charge(&self, account: &str, cost_usd: f64) {
+        assert_eq!(account, "ann");
+        self.unasked.lock().unwrap().push(cost_usd);
     }
 
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {
@@ -211,6 +217,29 @@ async fn what_a_turn_cost_that_was_cut_off_is_not_known() {
     status(&host, &id, SessionStatus::Running).await;
     soon(host.stop(&id, &me())).await.unwrap();
     assert_eq!(purse.state.lock().unwrap().1, [None, None]);
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_nobody_asked_for_is_paid_by_who_sent_the_last_message() {
+    let place = Place::new();
+    let purse = Arc::new(OneAtATime { most: 9, ..OneAtATime::default() });
+    let host = place.host().await;
+    assert!(host.set_purse(purse.clone()));
+    let ann = Actor::new("Ann").paying("ann");
+    let id = place.session(&host).await;
+    let command =
+        json!({"command": "sleep 0.3; echo done", "description": "slow", "run_in_background": true});
+    let steps = json!([{"tool": "Bash", "input": command}, {"text": "It runs."}, {"text": "It has ended."}]);
+    let sent = soon(host.send(&id, NewMessage::text(script(&steps)), &ann)).await.unwrap();
+    soon(host.finished(&id, &sent.message_id)).await.unwrap();
+    until("the second turn is charged", || !purse.unasked.lock().unwrap().is_empty()).await;
+    let view = host.view(&id).await.unwrap();
+    assert!(view.turns.iter().any(|turn| turn.messages.is_empty()), "{:?}", view.turns);
+    let unasked: f64 = purse.unasked.lock().unwrap().iter().sum();
+    let asked: f64 = purse.state.lock().unwrap().1.iter().flatten().sum();
+    let all = host.info(&id).await.unwrap().cost_usd.unwrap();
+    assert!((unasked + asked - all).abs() < 1e-9, "{unasked} and {asked} of {all}");
     soon(host.shut_down(Duration::ZERO)).await;
 }
 

@@ -127,7 +127,7 @@ fn check(body: &CreateToken) -> Result<(), Problem> {
         return bad("the name must have 1 to 100 bytes and no control characters");
     }
     if is_reserved(&body.name) {
-        return bad("this name belongs to the token of the ready file, which each start makes anew");
+        return bad("this name is reserved for the server itself; choose another one");
     }
     if body.max_cost_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
         return bad("max_cost_usd must be a number above zero");

@@ -6,7 +6,7 @@
 //! any turn before them.
 //!
 //! The CLI does not say what a turn cost that was interrupted or cut off. Such a turn is charged like the most expensive
-//! one so far: otherwise whoever interrupts every turn would never pay.
+//! one so far: otherwise interrupting every turn would be free.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -74,7 +74,7 @@ impl Budgets {
         Self { tokens, accounts: Mutex::default() }
     }
 
-    /// What a turn is charged whose cost nobody knows.
+    /// What a turn of unknown cost is charged.
     fn assumed_cost(&self, account: &str) -> f64 {
         let limit = self.tokens.find(account).and_then(|token| token.max_cost_usd);
         let largest = self.lock().by_token.get(account).and_then(|known| known.largest);
@@ -114,25 +114,25 @@ impl Purse for Budgets {
         }
     }
 
+    fn charge(&self, account: &str, cost_usd: f64) {
+        if !cost_usd.is_finite() || cost_usd <= 0.0 {
+            return;
+        }
+        if let Err(error) = self.tokens.charge(account, cost_usd) {
+            tracing::error!(%error, token = account, cost_usd, "a cost is counted in memory only");
+            self.lock().by_token.entry(account.to_owned()).or_default().unwritten += cost_usd;
+        }
+    }
+
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {
         let known_cost = cost_usd.filter(|cost| cost.is_finite());
-        let cost = known_cost.unwrap_or_else(|| self.assumed_cost(account));
-        if cost > 0.0 {
-            // Before the money is free again: nobody may see it twice.
-            let charged = self.tokens.charge(account, cost);
-            let mut accounts = self.lock();
-            let known = accounts.by_token.entry(account.to_owned()).or_default();
-            if known_cost.is_some() {
-                known.largest = Some(known.largest.map_or(cost, |largest| largest.max(cost)));
-            }
-            if let Err(error) = charged {
-                tracing::error!(%error, token = account, cost, "a cost is counted in memory only");
-                known.unwritten += cost;
-            }
-        }
+        // Before the reservation is released, or the same money could be spent twice.
+        self.charge(account, known_cost.unwrap_or_else(|| self.assumed_cost(account)));
         let mut accounts = self.lock();
-        if let Some(known) = accounts.by_token.get_mut(account) {
-            known.set_aside.remove(&ticket);
+        let Some(known) = accounts.by_token.get_mut(account) else { return };
+        known.set_aside.remove(&ticket);
+        if let Some(cost) = known_cost.filter(|cost| *cost > 0.0) {
+            known.largest = Some(known.largest.map_or(cost, |largest| largest.max(cost)));
         }
     }
 }

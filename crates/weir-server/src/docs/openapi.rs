@@ -30,7 +30,25 @@ pub fn openapi(base_path: &str) -> String {
             common_problems(operation);
         }
     }
+    unsigned(&mut document);
     serde_json::to_string_pretty(&document).unwrap_or_default()
+}
+
+/// Names the numbers that are never negative as what they are: twice as many fit as the derived name says.
+fn unsigned(value: &mut Value) {
+    let is_unsigned = value.get("minimum").and_then(Value::as_u64).is_some();
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(format)) = members.get_mut("format").filter(|_| is_unsigned)
+                && matches!(format.as_str(), "int32" | "int64")
+            {
+                format.insert(0, 'u');
+            }
+            members.values_mut().for_each(unsigned);
+        }
+        Value::Array(items) => items.iter_mut().for_each(unsigned),
+        _ => {}
+    }
 }
 
 /// The text at a place; empty where there is none.

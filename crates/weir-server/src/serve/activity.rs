@@ -211,7 +211,7 @@ impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Body for Timely<B> {
 }
 
 /// A socket whose client is seen not to read. It must be the socket itself: what encrypts has a buffer of its own, into
-/// which can be written although nobody reads.
+/// which can be written although the client does not read.
 #[derive(Debug)]
 pub(super) struct Seen<S> {
     stream: S,
@@ -267,7 +267,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Seen<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A socket is always flushed, whether or not anybody reads.
+        // A socket is always flushed, whether or not the client reads.
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

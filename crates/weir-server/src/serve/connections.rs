@@ -26,7 +26,7 @@ use crate::settings::ConnectionLimits;
 /// How long to wait when the system gives no more connections.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How often a quiet connection of HTTP/2 is asked whether somebody is there, and how long they may take to say so.
+/// How often a quiet connection of HTTP/2 is pinged, and how long the client may take to answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
 /// A server that listens.

@@ -1,8 +1,8 @@
 //! Who is connected, and who has to go when there is no room for one more.
 //!
 //! A connection on which no request is under way, or whose client does not read its answer, may be closed for another
-//! one. The oldest of the network with the most such connections goes first, so that whoever opens many shuts out
-//! nobody but themselves. Connections that are at work are never closed for others: behind a proxy they all come from
+//! one. The oldest of the network with the most such connections goes first, so that a peer that opens many shuts out
+//! no one but itself. Connections that are at work are never closed for others: behind a proxy they all come from
 //! one address, and what they do is limited by token.
 
 use std::cmp::Reverse;
@@ -93,7 +93,7 @@ impl Roster {
         Some(Place { roster: Arc::clone(self), number, evicted })
     }
 
-    /// Makes room where the system has none. Says whether there was somebody to close.
+    /// Makes room where the system has none. Says whether there was one to close.
     pub(super) fn make_room(&self) -> bool {
         self.evict_any(&mut self.lock())
     }

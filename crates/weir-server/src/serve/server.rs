@@ -27,9 +27,10 @@ const OWNER: &str = "owner";
 /// The name of the token in the ready file. Each start makes a new one, and the last one is no good any more.
 const READY: &str = "ready-file";
 
-/// Whether people may not give this name to a token: the next start would revoke it.
+/// Whether this name is reserved for the server itself: the next start revokes the token of the ready file, and what the
+/// host decides by itself is signed `weir`.
 pub fn is_reserved(name: &str) -> bool {
-    name.trim().eq_ignore_ascii_case(READY)
+    [READY, "weir"].iter().any(|reserved| name.trim().eq_ignore_ascii_case(reserved))
 }
 
 /// How often the token file is looked at, for streams whose token was revoked from the command line.
@@ -153,8 +154,8 @@ impl Server {
         &self.url
     }
 
-    /// A link with a token of all rights, if nobody has a token yet but programs by the ready file. The token is made
-    /// here, for whoever can see the link: call this only where it is shown to a person.
+    /// A link with a token of all rights, if there is no token yet apart from the one in the ready file. The token is made
+    /// here: call this only where the link is shown to a person.
     ///
     /// # Errors
     /// If the token cannot be kept.
@@ -164,7 +165,7 @@ impl Server {
         Ok(first.map(|secret| link(&seen_as, &secret, None)))
     }
 
-    /// Whether nobody has a token yet but programs by the ready file.
+    /// Whether there is no token yet apart from the one in the ready file.
     pub fn is_first_start(&self) -> bool {
         self.app.tokens().list().iter().all(|token| token.name == READY)
     }

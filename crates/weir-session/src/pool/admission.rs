@@ -166,7 +166,7 @@ mod tests {
         let residents = [awaiting("a"), awaiting("b"), awaiting("c")];
         assert_eq!(Room::default().taken(&residents, capacity), 1);
         assert_eq!(Room::default().admit("d", &residents, 0, capacity), Admission::Full);
-        // One that is answered counts at once; nobody else starts until there is room again.
+        // One that is answered counts at once; no other one starts until there is room again.
         let residents = [awaiting("a"), resident("b", true, true, 1)];
         assert_eq!(Room::default().admit("d", &residents, 0, capacity), Admission::Full);
     }

@@ -30,7 +30,7 @@ pub struct PoolOptions {
     /// Most processes at a time, apart from those of conversations that wait for a person.
     pub most: usize,
     /// Most processes of conversations that wait for a person, in addition to `most`; beyond this they take a place
-    /// like the others. A conversation that gets its answer goes on at once, so that there may be `most` and this many
+    /// like the others. A conversation that gets its answer continues at once, so that there may be `most` and this many
     /// at work for a while; no other one is started then.
     pub max_awaiting: usize,
     /// How long a process with nothing to do stays.
