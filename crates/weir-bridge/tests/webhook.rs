@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use weir_bridge::channel::{Channel, ChannelName, Doing, Operation, OutgoingFile, Place};
 use weir_bridge::config::Secret;
-use weir_bridge::driver::{Driver, Engine, EngineError, Prompt};
+use weir_bridge::driver::{Driver, Engine, EngineError, Idle, Prompt};
 use weir_bridge::engine::{Answer, ConversationSettings, Ending, EndingOutcome, Facts, Report};
 use weir_bridge::machine::{Role, Settings};
 use weir_bridge::store::BridgeStore;
@@ -208,6 +208,9 @@ fn an_address_that_anybody_can_read_is_refused() {
         ("http://example.org/x", false),
         ("http://127.0.0.1.example.org/x", false),
         ("ftp://example.org", false),
+        ("https://user:secret@example.org/x", false),
+        ("https://good.example@evil.example/x", false),
+        ("http://127.0.0.1@evil.example/x", false),
     ] {
         let options = WebhookOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -217,5 +220,182 @@ fn an_address_that_anybody_can_read_is_refused() {
             longest: 1_000,
         };
         assert_eq!(WebhookChannel::new(options).is_ok(), is_fine, "{url}");
+    }
+}
+
+/// A bridge on a webhook, and where it listens.
+async fn start(
+    side: &OtherSide,
+    edits: bool,
+    engine: Arc<dyn Engine>,
+) -> (SocketAddr, Arc<BridgeStore>, Idle) {
+    let address = free_address().await;
+    let options = WebhookOptions {
+        listen: address,
+        url: side.start().await,
+        secret: Secret::new(SECRET),
+        edits,
+        longest: 16_000,
+    };
+    let webhook: Arc<dyn Channel> = Arc::new(WebhookChannel::new(options).unwrap());
+    let channels: BTreeMap<ChannelName, _> = BTreeMap::from([("webhook".into(), webhook)]);
+    let mut settings = Settings::default();
+    for name in ["anna", "ben"] {
+        settings.people.insert(("webhook".into(), name.into()), Role::User);
+    }
+    let (notes, _) = mpsc::unbounded_channel();
+    let store = Arc::new(BridgeStore::in_memory().unwrap());
+    let driver = Driver::new(settings, channels, engine, Arc::clone(&store), notes).unwrap();
+    let idle = driver.idle();
+    tokio::spawn(driver.run(std::future::pending()));
+    (address, store, idle)
+}
+
+#[tokio::test]
+async fn files_of_strangers_are_not_kept() {
+    let side = OtherSide::default();
+    let (address, store, idle) = start(&side, false, Arc::new(Echo::default())).await;
+    let message = |id: &str, who: &str, bot: bool| {
+        json!({"id": id, "chat": who, "sender": {"id": who, "bot": bot}, "text": "look",
+            "attachments": [{"name": "a.png", "media_type": "image/png", "data": "iVA="}]})
+    };
+    assert_eq!(send(address, &message("1", "eve", false), SECRET, 0).await.0, 202);
+    assert_eq!(send(address, &message("2", "anna", true), SECRET, 0).await.0, 202);
+    side.gets("pairing code").await;
+    assert_eq!(store.blobs().unwrap(), 0);
+    assert_eq!(send(address, &message("3", "anna", false), SECRET, 0).await.0, 202);
+    side.gets("You said").await;
+    assert_eq!(store.blobs().unwrap(), 1);
+    idle.wait().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_sent_slowly_delays_no_other() {
+    let side = OtherSide::default();
+    let (address, _, idle) = start(&side, false, Arc::new(Echo::default())).await;
+    let message = |id: &str| json!({"id": id, "chat": "c", "sender": {"id": "anna"}, "text": "hello"});
+    assert_eq!(send(address, &message("1"), SECRET, 0).await.0, 202);
+    // Requests that end after their head, with a signature that nobody can check yet.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let mut slow = Vec::new();
+    for _ in 0..20 {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: {address}\r\ncontent-length: 1000000\r\n{HEADER_TIMESTAMP}: {now}\r\n{HEADER_SIGNATURE}: v1=00\r\n\r\n{{"
+        );
+        tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    assert_eq!(send(address, &message("2"), SECRET, 0).await.0, 202);
+    idle.wait().await;
+    // Of one that is too old not even the body is waited for.
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: {address}\r\ncontent-length: 1000000\r\n{HEADER_TIMESTAMP}: 1\r\n{HEADER_SIGNATURE}: v1=00\r\n\r\n{{"
+    );
+    tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 12];
+    tokio::io::AsyncReadExt::read_exact(&mut stream, &mut answer).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 401");
+}
+
+/// An engine that streams a megabyte to one chat, in small pieces, and answers the others at once.
+#[derive(Debug, Default)]
+struct Streams {
+    echo: Echo,
+    reports: Mutex<BTreeMap<String, mpsc::UnboundedSender<Report>>>,
+}
+
+impl Streams {
+    fn text() -> String {
+        (0..20_000)
+            .map(|number| format!("Paragraph {number} of a long answer, and more words.\n\n"))
+            .collect()
+    }
+}
+
+impl Engine for Streams {
+    fn open<'a>(&'a self, settings: &'a ConversationSettings) -> Doing<'a, Result<String, EngineError>> {
+        self.echo.open(settings)
+    }
+
+    fn send<'a>(&'a self, session: &'a str, prompt: Prompt) -> Doing<'a, Result<String, EngineError>> {
+        self.echo.send(session, prompt)
+    }
+
+    fn finished<'a>(&'a self, session: &'a str, message: &'a str) -> Doing<'a, Result<Ending, EngineError>> {
+        if !session.contains("large") {
+            return self.echo.finished(session, message);
+        }
+        let reports = self.reports.lock().unwrap()[session].clone();
+        Box::pin(async move {
+            let text = Self::text();
+            for piece in text.as_bytes().chunks(16) {
+                let text = String::from_utf8_lossy(piece).into_owned();
+                let _ = reports.send(Report::Text { block: 1, text, replaces: false });
+            }
+            Ok(Ending::new(message.to_owned(), EndingOutcome::Answered(text)))
+        })
+    }
+
+    fn follow<'a>(
+        &'a self,
+        session: &'a str,
+        ready: oneshot::Sender<()>,
+        reports: mpsc::UnboundedSender<Report>,
+    ) -> Doing<'a, ()> {
+        self.reports.lock().unwrap().insert(session.to_owned(), reports);
+        let _ = ready.send(());
+        Box::pin(std::future::pending())
+    }
+
+    fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+        self.echo.interrupt(session, by)
+    }
+
+    fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
+        self.echo.stop(session, by)
+    }
+
+    fn answer<'a>(
+        &'a self,
+        session: &'a str,
+        request: &'a str,
+        answer: Answer,
+        by: &'a str,
+    ) -> Doing<'a, Result<(), EngineError>> {
+        self.echo.answer(session, request, answer, by)
+    }
+
+    fn set_model<'a>(
+        &'a self,
+        session: &'a str,
+        model: Option<String>,
+    ) -> Doing<'a, Result<(), EngineError>> {
+        self.echo.set_model(session, model)
+    }
+
+    fn facts<'a>(&'a self, key: &'a str) -> Doing<'a, Option<Facts>> {
+        self.echo.facts(key)
+    }
+}
+
+#[tokio::test]
+async fn a_megabyte_in_small_pieces_arrives_and_holds_up_nobody() {
+    for edits in [false, true] {
+        let side = OtherSide::default();
+        let (address, _, idle) = start(&side, edits, Arc::new(Streams::default())).await;
+        let large = json!({"id": "1", "chat": "large", "sender": {"id": "anna"}, "text": "tell me"});
+        let quick = json!({"id": "2", "chat": "quick", "sender": {"id": "ben"}, "text": "hello"});
+        assert_eq!(send(address, &large, SECRET, 0).await.0, 202);
+        assert_eq!(send(address, &quick, SECRET, 0).await.0, 202);
+        side.gets("You said: hello").await;
+        let file = side.gets("answer.md").await;
+        assert_eq!(
+            file["text"].as_str().map(str::len),
+            Some(Streams::text().trim_end().len()),
+            "edits: {edits}"
+        );
+        idle.wait().await;
     }
 }

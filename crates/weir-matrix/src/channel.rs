@@ -7,11 +7,13 @@ use std::time::Duration;
 use matrix_sdk::Client;
 use tokio::sync::watch;
 use weir_bridge::BridgeError;
-use weir_bridge::channel::{Capabilities, Channel, Doing, Inlet, MessageRef, Operation, OperationError};
+use weir_bridge::channel::{
+    Capabilities, Channel, Doing, Inlet, MessageRef, Operation, OperationError, RemoteFile,
+};
 use weir_bridge::config::{MatrixLogin, Secret};
 use weir_bridge::markup::Markup;
 
-use crate::{check, listen, perform};
+use crate::{check, download, listen, perform};
 
 /// An event may have 65,536 bytes. Escaped as JSON and then encrypted, a text can take three times its own length.
 const LONGEST: usize = 20_000;
@@ -94,7 +96,37 @@ impl Channel for MatrixChannel {
         })
     }
 
+    fn fetch<'a>(&'a self, file: &'a RemoteFile, max_bytes: u64) -> Doing<'a, Result<Vec<u8>, String>> {
+        Box::pin(async move {
+            let client = self.client().await.map_err(|error| error.to_string())?;
+            download::download(&client, file, max_bytes).await
+        })
+    }
+
     fn check(&self) -> Doing<'_, Result<Vec<String>, BridgeError>> {
         Box::pin(check::check(&self.options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_bridge::channel::Channel as _;
+    use weir_bridge::config::{MatrixLogin, Secret};
+    use weir_bridge::markup::Markup;
+
+    use super::{MatrixChannel, MatrixOptions};
+
+    /// The machine's tests of large replies are made with these numbers.
+    #[test]
+    fn matrix_can_do_what_the_machine_is_tested_with() {
+        let options = MatrixOptions {
+            homeserver: "https://example.org".to_owned(),
+            login: MatrixLogin::AccessToken(Secret::new("x")),
+            folder: "matrix".into(),
+            passphrase: None,
+        };
+        let can = MatrixChannel::new(options).capabilities();
+        assert_eq!((can.markup, can.longest), (Markup::MatrixHtml, 20_000));
+        assert!(can.edits && can.posts_once && can.files);
     }
 }

@@ -13,8 +13,8 @@
 mod channel;
 mod check;
 mod content;
+mod download;
 mod failure;
-mod files;
 mod held;
 mod invites;
 mod kept_login;

@@ -12,7 +12,6 @@ use matrix_sdk::{Client, Room, RoomMemberships};
 use weir_bridge::channel::{Inlet, NotKept};
 
 use crate::failure::{explain, is_logged_out};
-use crate::files;
 use crate::held::{Held, HeldEvent};
 use crate::invites::Invites;
 use crate::mention::Names;
@@ -187,12 +186,7 @@ impl Listener {
             let answered = room.load_or_fetch_event(answered, None).await;
             reading.incoming.addressed = answered.is_ok_and(|event| event.sender() == Some(self.me.clone()));
         }
-        let mut files = Vec::new();
-        // Nobody else can make us fetch something.
-        if !reading.wanted.is_empty() && self.inlet.knows(&reading.incoming.sender.id).await {
-            files = files::fetch(&self.client, &mut reading.incoming, reading.wanted).await;
-        }
-        self.inlet.deliver(reading.incoming, files).await?;
+        self.inlet.deliver(reading.incoming, Vec::new()).await?;
         Ok(())
     }
 

@@ -7,19 +7,12 @@ use matrix_sdk::ruma::events::{
     AnySyncMessageLikeEvent, AnySyncTimelineEvent, OriginalSyncMessageLikeEvent, SyncMessageLikeEvent,
 };
 use matrix_sdk::ruma::{EventId, OwnedEventId, RoomId, UserId};
-use weir_bridge::channel::{ChannelName, Incoming, IncomingBody, Place, Sender, ThreadId};
+use weir_bridge::channel::{
+    ChannelName, Incoming, IncomingBody, IncomingText, Place, RemoteFile, Sender, ThreadId,
+};
 
+use crate::download::reference;
 use crate::mention::{Names, without_mention};
-
-/// A file to be downloaded.
-#[derive(Debug, Clone)]
-pub(crate) struct Wanted {
-    pub(crate) source: MediaSource,
-    pub(crate) name: String,
-    pub(crate) media_type: String,
-    /// How many bytes it has, by its sender's word.
-    pub(crate) size: u64,
-}
 
 /// Where an event stands.
 #[derive(Debug, Clone)]
@@ -38,7 +31,6 @@ pub(crate) struct Setting<'a> {
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) incoming: Incoming,
-    pub(crate) wanted: Vec<Wanted>,
     /// If this is one of our messages, the event is meant for us.
     pub(crate) answers: Option<OwnedEventId>,
 }
@@ -60,7 +52,7 @@ pub(crate) fn read(event: &AnySyncTimelineEvent, setting: &Setting<'_>) -> Optio
         }
         AnySyncMessageLikeEvent::Sticker(SyncMessageLikeEvent::Original(event)) => {
             // A picture without words is no prompt. In a chat of their own its sender is told.
-            let body = IncomingBody::Text { text: String::new(), attachments: Vec::new(), reply_to: None };
+            let body = IncomingBody::Text(IncomingText::default());
             let mut reading = about(&event.event_id, &event.sender, setting, body);
             reading.incoming.addressed = setting.direct;
             reading.incoming.message = Some(event.event_id.as_str().into());
@@ -75,7 +67,7 @@ fn message(
     setting: &Setting<'_>,
 ) -> Option<Reading> {
     let content = &event.content;
-    let (text, wanted) = body(&content.msgtype, setting.sender_name)?;
+    let (text, files) = body(&content.msgtype, setting.sender_name)?;
     let (thread, reply_to, answers) = match &content.relates_to {
         Some(Relation::Replacement(change)) => {
             let (text, _) = body(&change.new_content.msgtype, setting.sender_name)?;
@@ -106,9 +98,9 @@ fn message(
         addressed: setting.direct || named || mentioned,
         order: setting.order,
         message: Some(event.event_id.as_str().into()),
-        body: IncomingBody::Text { text, attachments: Vec::new(), reply_to },
+        body: IncomingBody::Text(IncomingText { files, reply_to, ..IncomingText::new(text) }),
     };
-    Some(Reading { incoming, wanted, answers })
+    Some(Reading { incoming, answers })
 }
 
 /// Something about a message that is there already. Whether it is of use is not decided here.
@@ -123,7 +115,7 @@ fn about(id: &EventId, from: &UserId, setting: &Setting<'_>, body: IncomingBody)
         message: None,
         body,
     };
-    Reading { incoming, wanted: Vec::new(), answers: None }
+    Reading { incoming, answers: None }
 }
 
 fn place(setting: &Setting<'_>, thread: Option<ThreadId>) -> Place {
@@ -135,20 +127,20 @@ fn sender(id: &UserId, setting: &Setting<'_>) -> Sender {
 }
 
 /// What a message says and what is with it; none for kinds that say nothing to us. Notices are how programs talk.
-fn body(message: &MessageType, sender_name: &str) -> Option<(String, Vec<Wanted>)> {
+fn body(message: &MessageType, sender_name: &str) -> Option<(String, Vec<RemoteFile>)> {
     let file = |caption: Option<&str>,
                 name: &str,
                 source: &MediaSource,
                 media_type: Option<&String>,
                 usual: &str,
                 size: Option<matrix_sdk::ruma::UInt>| {
-        let wanted = Wanted {
-            source: source.clone(),
+        let file = RemoteFile {
             name: name.to_owned(),
             media_type: media_type.map_or(usual, String::as_str).to_owned(),
-            size: size.map_or(0, u64::from),
+            size: size.map(u64::from),
+            reference: reference(source),
         };
-        (caption.unwrap_or_default().to_owned(), vec![wanted])
+        (caption.unwrap_or_default().to_owned(), vec![file])
     };
     Some(match message {
         MessageType::Text(text) => (remove_plain_reply_fallback(&text.body).to_owned(), Vec::new()),
@@ -243,11 +235,11 @@ mod tests {
         };
         let fallback = threaded(true);
         assert_eq!(fallback.incoming.place.thread, Some("$root".into()));
-        assert!(matches!(&fallback.incoming.body, IncomingBody::Text { reply_to: None, .. }));
+        assert!(matches!(&fallback.incoming.body, IncomingBody::Text(text) if text.reply_to.is_none()));
         assert_eq!(fallback.answers.unwrap(), "$last");
         let reply = threaded(false);
         assert!(
-            matches!(&reply.incoming.body, IncomingBody::Text { reply_to: Some(to), .. } if to.as_str() == "$last")
+            matches!(&reply.incoming.body, IncomingBody::Text(text) if text.reply_to == Some("$last".into()))
         );
     }
 
@@ -258,10 +250,7 @@ mod tests {
         for (kind, content) in [("m.sticker", &sticker), ("m.room.message", &odd)] {
             for direct in [true, false] {
                 let incoming = reading(kind, content, direct).unwrap().incoming;
-                assert!(
-                    matches!(&incoming.body, IncomingBody::Text { text, .. } if text.is_empty()),
-                    "{kind}"
-                );
+                assert!(matches!(&incoming.body, IncomingBody::Text(text) if text.text.is_empty()), "{kind}");
                 assert_eq!((incoming.addressed, incoming.message), (direct, Some("$e".into())), "{kind}");
             }
         }
@@ -272,8 +261,8 @@ mod tests {
     fn replies_lose_what_they_quote() {
         let reply = text(&json!({"msgtype": "m.text", "body": "> <@weir:e.org> May it?\n\nno",
             "m.relates_to": {"m.in_reply_to": {"event_id": "$card"}}}));
-        let IncomingBody::Text { text, reply_to, .. } = &reply.incoming.body else { panic!() };
-        assert_eq!((text.as_str(), reply_to.as_ref().unwrap().as_str()), ("no", "$card"));
+        let IncomingBody::Text(text) = &reply.incoming.body else { panic!() };
+        assert_eq!((text.text.as_str(), text.reply_to.as_ref().unwrap().as_str()), ("no", "$card"));
     }
 
     #[test]
@@ -282,15 +271,13 @@ mod tests {
             let mut content = json!({"msgtype": "m.image", "body": "cat.png", "url": "mxc://e.org/1", "info": {"mimetype": "image/png", "size": 9}});
             content.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
             let reading = text(&content);
-            let IncomingBody::Text { text, .. } = reading.incoming.body else { panic!() };
-            (
-                text,
-                reading.wanted[0].name.clone(),
-                reading.wanted[0].media_type.clone(),
-                reading.wanted[0].size,
-            )
+            let IncomingBody::Text(mut text) = reading.incoming.body else { panic!() };
+            // Matrix does not say which pictures belong together.
+            assert_eq!(text.album, None);
+            let file = text.files.remove(0);
+            (text.text, file.name, file.media_type, file.size)
         };
-        assert_eq!(image(json!({})), (String::new(), "cat.png".into(), "image/png".into(), 9));
+        assert_eq!(image(json!({})), (String::new(), "cat.png".into(), "image/png".into(), Some(9)));
         assert_eq!(image(json!({"body": "My cat", "filename": "cat.png"})).0, "My cat");
     }
 

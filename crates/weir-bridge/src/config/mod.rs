@@ -1,5 +1,6 @@
 //! The configuration of the bridge, as it is written in a file.
 
+mod address;
 mod channels;
 mod sample;
 mod secret;
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+pub use address::check_address;
+use address::check_host;
 pub use channels::{MatrixConfig, MatrixLogin, TelegramConfig, WebhookConfig};
 pub use sample::SAMPLE;
 pub use secret::{Secret, SecretSource};
@@ -18,6 +21,11 @@ use crate::channel::ChannelName;
 use crate::engine::Pictures;
 use crate::error::BridgeError;
 use crate::machine::{Per, QueueMode, Role, ScopeRule, ScopeSettings, Settings};
+
+/// The permission modes that a chat may have.
+const PERMISSION_MODES: [&str; 4] = ["default", "acceptEdits", "plan", "dontAsk"];
+/// Longest time for an answer: a week.
+const MAX_ASK_MINUTES: u32 = 7 * 24 * 60;
 
 /// The configuration.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -56,7 +64,9 @@ pub struct ScopeConfig {
     pub groups: Option<Groups>,
     pub workspace: Option<PathBuf>,
     pub model: Option<String>,
+    pub models: Option<Vec<String>>,
     pub permission_mode: Option<String>,
+    pub allow_for_session: Option<bool>,
     pub allowed_tools: Option<Vec<String>>,
     pub disallowed_tools: Option<Vec<String>>,
     pub append_system_prompt: Option<String>,
@@ -144,6 +154,7 @@ pub struct LimitsConfig {
     pub messages_per_minute: Option<u32>,
     pub messages_per_ten_minutes: Option<u32>,
     pub ask_timeout_minutes: Option<u32>,
+    pub download_timeout_seconds: Option<u32>,
     pub only_admins_allow: Option<bool>,
     pub most_waiting: Option<usize>,
     pub most_parts: Option<usize>,
@@ -205,11 +216,18 @@ impl Config {
             ("limits.messages_per_minute", limits.messages_per_minute.map(u64::from)),
             ("limits.messages_per_ten_minutes", limits.messages_per_ten_minutes.map(u64::from)),
             ("limits.ask_timeout_minutes", limits.ask_timeout_minutes.map(u64::from)),
+            ("limits.download_timeout_seconds", limits.download_timeout_seconds.map(u64::from)),
             ("limits.most_waiting", limits.most_waiting.map(|most| most as u64)),
             ("limits.most_parts", limits.most_parts.map(|most| most as u64)),
         ];
         if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == Some(0)) {
             return wrong(name, "it must be 1 or more");
+        }
+        if limits.ask_timeout_minutes.is_some_and(|minutes| minutes > MAX_ASK_MINUTES) {
+            return wrong("limits.ask_timeout_minutes", "it must be 10080 (a week) or less");
+        }
+        if limits.download_timeout_seconds.is_some_and(|seconds| seconds > 3_600) {
+            return wrong("limits.download_timeout_seconds", "it must be 3600 (an hour) or less");
         }
         let scopes = self.scopes.iter().map(|rule| &rule.settings);
         for scope in std::iter::once(&self.defaults).chain(scopes) {
@@ -219,6 +237,33 @@ impl Config {
             if scope.max_cost_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
                 return wrong("max_cost_usd", "it must be more than 0; leave it out for no limit");
             }
+            let mode = scope.permission_mode.as_deref();
+            if mode == Some("bypassPermissions") {
+                return wrong(
+                    "permission_mode",
+                    "a chat cannot have bypassPermissions, because everybody in it could run anything; name what needs no permission in allowed_tools",
+                );
+            }
+            if mode.is_some_and(|mode| !PERMISSION_MODES.contains(&mode)) {
+                let modes = PERMISSION_MODES.join(", ");
+                return wrong("permission_mode", &format!("it must be one of {modes}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Addresses that messages and secrets are sent to.
+    fn check_addresses(&self) -> Result<(), BridgeError> {
+        if let Some(webhook) = &self.webhook {
+            check_address("webhook.url", &webhook.url)?;
+        }
+        if let Some(address) = self.telegram.as_ref().and_then(|telegram| telegram.api_url.as_deref()) {
+            check_host("telegram.api_url", address)?;
+        }
+        // It may be the name of a server, too.
+        let homeserver = self.matrix.as_ref().map(|matrix| matrix.homeserver.as_str());
+        if let Some(address) = homeserver.filter(|name| name.contains("://") || name.contains('@')) {
+            check_host("matrix.homeserver", address)?;
         }
         Ok(())
     }
@@ -236,6 +281,7 @@ impl Config {
             ..ScopeSettings::default()
         });
         self.check_numbers()?;
+        self.check_addresses()?;
         let limits = &self.limits;
         let known = ["matrix", "telegram", "webhook", "terminal"];
         let named = self
@@ -289,6 +335,9 @@ impl Config {
             ask_timeout_ms: limits
                 .ask_timeout_minutes
                 .map_or(usual.ask_timeout_ms, |minutes| i64::from(minutes) * 60_000),
+            fetch_timeout_ms: limits
+                .download_timeout_seconds
+                .map_or(usual.fetch_timeout_ms, |seconds| i64::from(seconds) * 1_000),
             only_admins_allow: limits.only_admins_allow.unwrap_or(usual.only_admins_allow),
             most_waiting: limits.most_waiting.unwrap_or(usual.most_waiting),
             most_parts: limits.most_parts.unwrap_or(usual.most_parts),
@@ -315,6 +364,8 @@ impl ScopeConfig {
                 .as_ref()
                 .map_or(usual.workspace, |workspace| workspace.to_string_lossy().into_owned()),
             model: self.model.clone().or(usual.model),
+            models: self.models.clone().unwrap_or(usual.models),
+            allow_for_session: self.allow_for_session.unwrap_or(usual.allow_for_session),
             permission_mode: self.permission_mode.clone().or(usual.permission_mode),
             allowed_tools: self.allowed_tools.clone().unwrap_or(usual.allowed_tools),
             disallowed_tools: self.disallowed_tools.clone().unwrap_or(usual.disallowed_tools),
@@ -381,6 +432,20 @@ mod tests {
             ("[[scopes]]\nchannel='telegram'\nthread=7", "needs scope = \"thread\""),
             ("[[scopes]]\nchannel='telegram'\nuser=7\nscope='chat'", "needs scope = \"user\""),
             ("[limits]\nmessages_per_minute=0", "limits.messages_per_minute: it must be 1 or more"),
+            ("[limits]\nask_timeout_minutes=10081", "limits.ask_timeout_minutes: it must be 10080"),
+            ("[limits]\ndownload_timeout_seconds=0", "limits.download_timeout_seconds: it must be 1"),
+            ("[[scopes]]\nchannel='telegram'\npermission_mode='bypassPermissions'", "a chat cannot have"),
+            ("[[scopes]]\nchannel='telegram'\npermission_mode='yolo'", "it must be one of default, "),
+            (
+                "[webhook]\nlisten='127.0.0.1:0'\nurl='https://a:b@c.example'\nsecret={env='X'}",
+                "webhook.url: the address has a name or a password before its host",
+            ),
+            (
+                "[telegram]\ntoken={env='X'}\napi_url='https://a@b.example'",
+                "telegram.api_url: the address has",
+            ),
+            ("[matrix]\nhomeserver='https://a@b.example'", "matrix.homeserver: the address has"),
+            ("[matrix]\nhomeserver='a@b.example'", "matrix.homeserver: "),
             ("[[scopes]]\nchannel='telegram'\nmax_cost_usd=-1", "max_cost_usd: it must be more than 0"),
         ] {
             let found = error(&format!("[defaults]\nworkspace='/w'\n{more}"));

@@ -26,9 +26,15 @@ debounce_ms = 1000
 # What is read in groups: "addressed" (mentions and replies) or "all".
 groups = "addressed"
 # model = "sonnet"
+# The models that /model may choose. Without a list any can be chosen.
+# models = ["sonnet", "haiku"]
+# "default" (people are asked), "acceptEdits", "plan" or "dontAsk". Nobody can change it from a chat.
 # permission_mode = "default"
+# Tools that are used without asking. Nobody can add to them from a chat.
 # allowed_tools = ["Read", "Bash(git status:*)"]
 # disallowed_tools = ["WebFetch"]
+# People may allow what the CLI suggests until the session ends. With false they allow each call by itself.
+# allow_for_session = true
 # append_system_prompt = "You talk in a chat: be brief."
 # Most that one conversation may cost, in dollars, by the CLI's estimate.
 # max_cost_usd = 5.0
@@ -61,6 +67,8 @@ messages_per_minute = 30
 messages_per_ten_minutes = 120
 # How long a person has to answer a question of the agent; after that it is denied.
 ask_timeout_minutes = 10
+# How long files that came with a message may take; what is not there by then is left out.
+# download_timeout_seconds = 120
 # Only administrators may allow tools.
 only_admins_allow = false
 # Pictures of the agent in one turn that are shown.

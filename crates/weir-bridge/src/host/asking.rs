@@ -128,6 +128,16 @@ fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
+/// A rule that holds until the session ends. The CLI suggests to write rules into settings of the project or of the
+/// user, and those belong to the owner.
+pub(super) fn for_session(suggestion: &Value) -> Value {
+    let mut rule = suggestion.clone();
+    if let Some(rule) = rule.as_object_mut() {
+        rule.insert("destination".to_owned(), Value::from("session"));
+    }
+    rule
+}
+
 /// The arguments of a tool, as a person can judge them: what would be run or written, and not how it is encoded.
 fn arguments(input: &Value) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
@@ -171,7 +181,7 @@ fn fenced(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::arguments;
+    use super::{arguments, for_session};
 
     #[test]
     fn what_would_be_written_is_shown_as_it_would_be() {
@@ -182,6 +192,17 @@ mod tests {
         let shown = arguments(&change);
         assert_eq!(shown, "In `/w/a.py`, everywhere, this:\n\n```\na\n```\n\nbecomes this:\n\n```\nb\n```");
         assert_eq!(arguments(&json!({"command": "ls"})), "```\nls\n```");
+    }
+
+    #[test]
+    fn a_chat_writes_no_settings() {
+        for destination in ["userSettings", "projectSettings", "localSettings", "session"] {
+            let rules = json!([{"toolName": "Bash", "ruleContent": "ls"}]);
+            let suggested =
+                json!({"type": "addRules", "behavior": "allow", "rules": rules, "destination": destination});
+            let rule = for_session(&suggested);
+            assert_eq!((&rule["destination"], &rule["rules"]), (&json!("session"), &rules));
+        }
     }
 
     #[test]

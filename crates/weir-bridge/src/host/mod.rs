@@ -55,6 +55,7 @@ impl HostEngine {
         let rules = known.get(request).into_iter().flatten();
         rules
             .filter_map(|rule| {
+                let rule = asking::for_session(rule);
                 RawJson::parse(rule.to_string().as_bytes()).ok().map(PermissionUpdate::suggested)
             })
             .collect()

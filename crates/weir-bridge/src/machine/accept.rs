@@ -4,7 +4,7 @@ use crate::channel::{Incoming, IncomingBody, IncomingText, MessageRef};
 
 use super::limits::{Excess, Verdict};
 use super::records::{FileState, InboxId, InboxRecord, Kind, Outcome, put};
-use super::{Bridge, QueueMode, delivery_mark, words};
+use super::{Bridge, QueueMode, delivery_mark, typed, words};
 
 impl Bridge {
     /// Takes what came in. It is acknowledged once it is kept, or once it is clear that nothing comes of it.
@@ -104,8 +104,13 @@ impl Bridge {
         if self.answered_by_text(record, reply_to) {
             return;
         }
-        if let Some(command) = words::command(&record.text) {
+        if let Some(command) = typed::command(&record.text) {
             self.command(record, &command);
+            return;
+        }
+        if let Some(name) = typed::unknown_command(&record.text) {
+            let role = self.role_of(&record.place, &record.sender);
+            self.refuse(record, &typed::no_such_command(name, role));
             return;
         }
         let most = self.settings.most_waiting;

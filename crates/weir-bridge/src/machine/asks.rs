@@ -9,13 +9,16 @@ use super::beside::BESIDE;
 use super::cards::{Answering, Card};
 use super::records::{AskRecord, InboxRecord, Outcome};
 use super::words::{self, Choice};
-use super::{Action, Bridge};
+use super::{Action, Bridge, typed};
+
+/// What allows the like of it, too.
+const FOR_SESSION: &str = "Allow for this session";
 
 /// What can be chosen now.
 pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
     match &ask.ask.kind {
         AskKind::Permission { always: Some(_), .. } => {
-            vec!["Allow".into(), "Allow always".into(), "Deny".into()]
+            vec!["Allow".into(), FOR_SESSION.into(), "Deny".into()]
         }
         AskKind::Permission { .. } => vec!["Allow".into(), "Deny".into()],
         AskKind::Questions(questions) => questions
@@ -23,6 +26,16 @@ pub(super) fn labels(ask: &AskRecord) -> Vec<String> {
             .map(|question| question.options.iter().map(|(label, _)| label.clone()).collect())
             .unwrap_or_default(),
     }
+}
+
+/// A request without what the configuration does not let people allow in advance.
+fn bounded(mut ask: Ask, may_allow_for_session: bool) -> Ask {
+    if let AskKind::Permission { always, .. } = &mut ask.kind
+        && !may_allow_for_session
+    {
+        *always = None;
+    }
+    ask
 }
 
 /// What was asked, for whoever reads it when it is over.
@@ -54,7 +67,9 @@ pub(super) fn text(ask: &AskRecord) -> String {
     };
     match &ask.ask.kind {
         AskKind::Permission { tool, details, always } => {
-            let rule = always.as_ref().map(|rule| format!("\n\n\"Allow always\" adds the rule {rule}"));
+            let rule = always
+                .as_ref()
+                .map(|rule| format!("\n\n\"{FOR_SESSION}\" adds the rule {rule}, until the session ends"));
             let rule = rule.unwrap_or_default();
             format!("**May {tool} be used?**\n\n{details}{rule}\n\n{}", choices(labels(ask)))
         }
@@ -87,7 +102,7 @@ impl Bridge {
         let record = AskRecord {
             scope: scope_key.to_owned(),
             conversation: conversation.to_owned(),
-            ask,
+            ask: bounded(ask, scope.settings.allow_for_session),
             deadline: self.now + self.settings.ask_timeout_ms,
             answers: Vec::new(),
         };
@@ -164,7 +179,7 @@ impl Bridge {
                 self.refuse(record, &words.unwrap_or_default());
                 return true;
             }
-            None if replies && words::command(&record.text).is_none() => {
+            None if replies && typed::command(&record.text).is_none() => {
                 self.own_words(id, record.text.trim(), &record.sender)
             }
             None => false,
@@ -218,7 +233,7 @@ impl Bridge {
         let [chosen] = chosen else { return false };
         let answer = match chosen.as_str() {
             "Allow" => Answer::Allow { always: false },
-            "Allow always" => Answer::Allow { always: true },
+            FOR_SESSION => Answer::Allow { always: true },
             _ => Answer::Deny { message: format!("{} said no.", sender.name) },
         };
         self.answer_permission(id, ask, answer, sender);
@@ -233,11 +248,12 @@ impl Bridge {
         }
         let AskKind::Permission { tool, details, always } = &ask.ask.kind else { return };
         let (verb, rule) = match &answer {
-            Answer::Allow { always: true } => ("Always allowed", always.as_deref()),
+            Answer::Allow { always: true } => ("Allowed for this session", always.as_deref()),
             Answer::Allow { .. } => ("Allowed", None),
             Answer::Deny { .. } | Answer::Choices(_) => ("Denied", None),
         };
-        let rule = rule.map(|rule| format!("\n\nThe rule {rule} was added.")).unwrap_or_default();
+        let rule =
+            rule.map(|rule| format!("\n\nThe rule {rule} holds until the session ends.")).unwrap_or_default();
         let closing = format!("{verb} by {}: {tool}\n\n{details}{rule}", sender.name);
         self.answer(id, ask, answer, &sender.name);
         self.close_card(id, &closing);

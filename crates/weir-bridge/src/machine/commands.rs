@@ -3,8 +3,8 @@
 use crate::engine::{Command, Facts};
 
 use super::records::{InboxId, InboxRecord, Outcome, Role};
-use super::words::{self, Typed};
-use super::{Action, Bridge};
+use super::typed::{self, Typed};
+use super::{Action, Bridge, words};
 
 /// What a command has asked the engine.
 #[derive(Debug, Clone)]
@@ -34,7 +34,10 @@ impl Bridge {
             "resume" => self.resume(record, &typed.argument),
             "cd" => self.change_folder(record, &typed.argument),
             "pair" => self.done(record, "You are paired already."),
-            _ => self.done(record, words::HELP),
+            _ => {
+                let help = typed::help(self.role_of(&record.place, &record.sender));
+                self.done(record, &help);
+            }
         }
     }
 
@@ -114,6 +117,17 @@ impl Bridge {
     fn set_model(&mut self, record: &InboxRecord, name: &str) {
         let model = Some(name.to_owned()).filter(|name| !name.is_empty());
         let Some(scope) = self.scopes.get_mut(&record.scope) else { return };
+        let refusal = match &model {
+            Some(model) if !typed::is_model(model) => Some(words::NO_MODEL.to_owned()),
+            Some(model) if !scope.settings.allows_model(model) => {
+                Some(words::other_models(&scope.settings.models))
+            }
+            _ => None,
+        };
+        if let Some(words) = refusal {
+            self.refuse(record, &words);
+            return;
+        }
         scope.record.model.clone_from(&model);
         let begun = scope.record.current != 0;
         self.keep_scope(&record.scope);

@@ -27,6 +27,7 @@ mod said;
 mod scope;
 mod settings;
 mod turns;
+mod typed;
 mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};

@@ -3,7 +3,7 @@
 use crate::channel::{Incoming, IncomingBody, Place, Sender};
 
 use super::records::{Kind, PersonRecord, Role, person_key, put};
-use super::{Action, Bridge, words};
+use super::{Action, Bridge, typed, words};
 
 impl Bridge {
     /// What the sender may do; none for a stranger.
@@ -29,7 +29,7 @@ impl Bridge {
         if person.wrong_codes >= most {
             return;
         }
-        if let Some(code) = words::pairing_code(&message.text) {
+        if let Some(code) = typed::pairing_code(&message.text) {
             self.actions.push(Action::CheckCode {
                 place: incoming.place.clone(),
                 sender: incoming.sender.clone(),

@@ -12,7 +12,7 @@ use super::records::{
 use super::reply::Reply;
 use super::settings::{Per, Settings};
 use super::turns::prompt_text;
-use super::{Action, Bridge, ButtonKey, delivery_mark, words};
+use super::{Action, Bridge, ButtonKey, delivery_mark, typed, words};
 
 impl Bridge {
     /// A bridge that goes on from what was kept, and what it has to do first.
@@ -162,7 +162,7 @@ impl Bridge {
         for record in open {
             match &record.sent_to {
                 Some(conversation) => self.steer_again(&record, conversation.clone()),
-                None => match words::command(&record.text) {
+                None => match typed::command(&record.text) {
                     Some(command) => self.command(&record, &command),
                     None => {
                         let scope = self.scope_for(&record.scope, &record.place);

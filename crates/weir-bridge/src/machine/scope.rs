@@ -82,7 +82,9 @@ impl Scope {
 
     /// The model that a new conversation has; none is the CLI's own choice.
     pub(super) fn model(&self) -> Option<&str> {
-        self.record.model.as_deref().or(self.settings.model.as_deref())
+        // The configuration may be another one than when it was chosen.
+        let chosen = self.record.model.as_deref().filter(|model| self.settings.allows_model(model));
+        chosen.or(self.settings.model.as_deref())
     }
 
     /// The folder that a new conversation works in.

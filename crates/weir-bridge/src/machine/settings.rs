@@ -102,8 +102,12 @@ pub struct ScopeSettings {
     pub workspace: String,
     /// The model.
     pub model: Option<String>,
+    /// The models that people may choose; any where none is named.
+    pub models: Vec<String>,
     /// The permission mode.
     pub permission_mode: Option<String>,
+    /// People may allow a tool until the session ends, as far as the CLI's own suggestion goes.
+    pub allow_for_session: bool,
     /// Tools that need no permission.
     pub allowed_tools: Vec<String>,
     /// Tools that are not there.
@@ -129,7 +133,9 @@ impl Default for ScopeSettings {
             only_when_addressed: true,
             workspace: String::new(),
             model: None,
+            models: Vec::new(),
             permission_mode: None,
+            allow_for_session: true,
             allowed_tools: Vec::new(),
             disallowed_tools: Vec::new(),
             append_system_prompt: None,
@@ -138,6 +144,13 @@ impl Default for ScopeSettings {
             show_tools: true,
             pictures: Pictures::default(),
         }
+    }
+}
+
+impl ScopeSettings {
+    /// Whether people may choose this model.
+    pub(super) fn allows_model(&self, model: &str) -> bool {
+        self.models.is_empty() || self.models.iter().any(|allowed| allowed == model)
     }
 }
 

@@ -8,7 +8,7 @@ use super::cards::backoff;
 use super::records::{InboxId, InboxRecord, Kind, Outcome, ReplyRecord, Settled, put};
 use super::reply::Reply;
 use super::settings::{Per, QueueMode};
-use super::{Action, Bridge, Target, words};
+use super::{Action, Bridge, Target, typed, words};
 
 /// How often a prompt is given to an engine that does not take it, before its sender is told.
 const MOST_REFUSALS: u32 = 12;
@@ -375,10 +375,7 @@ impl Bridge {
 
 /// What the model reads of a message.
 pub(super) fn prompt_text(record: &InboxRecord, shared: bool) -> String {
+    let text = typed::without_escape(&record.text);
     // Where several people share a conversation the model should know who says what.
-    if shared && !record.direct {
-        format!("{}: {}", record.sender.name, record.text)
-    } else {
-        record.text.clone()
-    }
+    if shared && !record.direct { format!("{}: {text}", record.sender.name) } else { text.to_owned() }
 }

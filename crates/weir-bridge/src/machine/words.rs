@@ -32,44 +32,6 @@ pub(super) const OLD_BUTTON: &str =
 pub(super) const NOT_YOURS: &str = "That question is for somebody else.";
 pub(super) const ONLY_ADMINS: &str = "Only an administrator may do that.";
 
-pub(super) const HELP: &str = "\
-`/new` begins another conversation
-`/stop` ends what runs and forgets what waits
-`/status` says how this conversation is doing
-`/model NAME` takes another model (`/model` alone: the usual one)
-`/cost` says what this conversation has cost
-`/resume` lists earlier conversations, `/resume N` goes back to one
-`/cd FOLDER` begins a conversation in another folder (administrators)
-`/help` says this
-
-Each also works with `!` instead of `/`.";
-
-/// A command with what follows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Typed {
-    pub(super) name: String,
-    pub(super) argument: String,
-}
-
-/// Reads a command of ours. Other words with a slash are for the model.
-pub(super) fn command(text: &str) -> Option<Typed> {
-    const NAMES: [&str; 10] =
-        ["new", "stop", "status", "model", "cost", "resume", "cd", "help", "pair", "start"];
-    let text = text.trim();
-    let rest = text.strip_prefix(['/', '!'])?;
-    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    // In groups Telegram adds the bot's name.
-    let name = word.split('@').next().unwrap_or(word).to_ascii_lowercase();
-    NAMES.contains(&name.as_str()).then(|| Typed { name, argument: argument.trim().to_owned() })
-}
-
-/// The code in `/pair CODE`, also behind Telegram's `/start`.
-pub(super) fn pairing_code(text: &str) -> Option<String> {
-    let typed = command(text).filter(|typed| typed.name == "pair" || typed.name == "start")?;
-    let code: String = typed.argument.chars().filter(char::is_ascii_alphanumeric).collect();
-    (!code.is_empty()).then(|| code.to_ascii_uppercase())
-}
-
 /// What a short answer to a question means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Choice {
@@ -110,6 +72,15 @@ pub(super) fn reacted(reaction: &str) -> Option<Choice> {
             digits.parse().ok().filter(|_| is_number).map(|number| Choice::Numbers(vec![number]))
         }
     }
+}
+
+/// What is said to a name that no model can have.
+pub(super) const NO_MODEL: &str = "That is not a valid name of a model. Nothing has changed.";
+
+/// What is said to a model that may not be chosen here.
+pub(super) fn other_models(models: &[String]) -> String {
+    let names: Vec<String> = models.iter().map(|model| format!("`{model}`")).collect();
+    format!("That model cannot be chosen here. Nothing has changed. These can: {}.", names.join(", "))
 }
 
 /// Why a file that took too long was left out.
@@ -236,22 +207,6 @@ pub(super) fn cost(facts: Option<&Facts>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn commands_have_a_slash_or_a_bang() {
-        let typed = |name: &str, argument: &str| Some(Typed { name: name.into(), argument: argument.into() });
-        assert_eq!(command(" /model@weir_bot  opus "), typed("model", "opus"));
-        assert_eq!(command("!STOP"), typed("stop", ""));
-        assert_eq!(command("/compact"), None);
-        assert_eq!(command("new"), None);
-    }
-
-    #[test]
-    fn codes_are_read_however_they_are_typed() {
-        assert_eq!(pairing_code("/pair abcd-efgh"), Some("ABCDEFGH".into()));
-        assert_eq!(pairing_code("/start"), None);
-        assert_eq!(pairing_code("hello"), None);
-    }
 
     #[test]
     fn short_answers() {

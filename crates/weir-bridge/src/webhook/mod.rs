@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::channel::{Capabilities, Channel, Doing, Inlet, MessageRef, Operation, OperationError};
-use crate::config::Secret;
+use crate::config::{Secret, check_address};
 use crate::error::BridgeError;
 use crate::markup::Markup;
 
@@ -28,7 +28,7 @@ const LARGEST_PICTURE: u64 = 10 << 20;
 pub struct WebhookOptions {
     /// Where to listen. Put a proxy with TLS in front of it if it is not for this machine alone.
     pub listen: SocketAddr,
-    /// Where to send; must be `https`, or `http` on this machine.
+    /// Where to send; must be `https`, or `http` on this machine, with nothing before its host.
     pub url: String,
     /// The secret that both sides know.
     pub secret: Secret,
@@ -48,20 +48,7 @@ pub struct WebhookChannel {
 impl WebhookChannel {
     /// A channel with these options.
     pub fn new(options: WebhookOptions) -> Result<Self, BridgeError> {
-        let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
-        let is_safe = options.url.starts_with("https://")
-            || local.iter().any(|start| {
-                options
-                    .url
-                    .strip_prefix(start)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-            });
-        if !is_safe {
-            return Err(BridgeError::Configuration(format!(
-                "webhook.url: {} must be https, or http on this machine: messages would be readable on the way",
-                options.url
-            )));
-        }
+        check_address("webhook.url", &options.url)?;
         Ok(Self { options, client: crate::http::client(Duration::from_secs(30))? })
     }
 }

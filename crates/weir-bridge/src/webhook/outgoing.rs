@@ -8,6 +8,9 @@ use super::WebhookOptions;
 use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, sign};
 use crate::channel::{Button, Content, MessageRef, Operation, OperationError, OutgoingFile, Place};
 
+/// Longest answer to what is sent, in bytes.
+const MAX_ANSWER: u64 = 1 << 20;
+
 /// What is sent.
 #[derive(Debug, Default, Serialize)]
 struct Outgoing {
@@ -116,7 +119,9 @@ async fn send(
         request.send().await.map_err(|error| OperationError::Passing(crate::http::reason(error)))?;
     let status = response.status();
     if status.is_success() {
-        return Ok(response.text().await.unwrap_or_default());
+        // What is longer, or never ends, names no message.
+        let body = crate::http::read_at_most(response, MAX_ANSWER).await.unwrap_or_default();
+        return Ok(String::from_utf8(body).unwrap_or_default());
     }
     let seconds =
         response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<i64>().ok());

@@ -147,13 +147,16 @@ fn who_writes_something_else_is_told_once_that_an_answer_is_waited_for() {
 fn a_card_that_is_closed_offers_nothing_any_more() {
     for (number, expected) in [
         ("1", "Allowed by Anna: Bash\n\n`ls`"),
-        ("2", "Always allowed by Anna: Bash\n\n`ls`\n\nThe rule `Bash(ls)` was added."),
+        (
+            "2",
+            "Allowed for this session by Anna: Bash\n\n`ls`\n\nThe rule `Bash(ls)` holds until the session ends.",
+        ),
         ("3", "Denied by Anna: Bash\n\n`ls`"),
     ] {
         let mut chat = Chat::new();
         let (card, _) = chat.asks();
         assert!(
-            chat.shown[&card].contains("\"Allow always\" adds the rule `Bash(ls)`"),
+            chat.shown[&card].contains("\"Allow for this session\" adds the rule `Bash(ls)`"),
             "{}",
             chat.shown[&card]
         );

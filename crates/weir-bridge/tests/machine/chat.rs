@@ -32,7 +32,7 @@ pub(crate) struct Chat {
     pub(crate) codes: Vec<String>,
     /// What is on the disk.
     pub(crate) kept: BTreeMap<(Kind, String), Value>,
-    settings: Settings,
+    pub(crate) settings: Settings,
     channels: BTreeMap<ChannelName, Capabilities>,
     next: u64,
 }

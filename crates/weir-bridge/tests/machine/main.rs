@@ -4,6 +4,7 @@
 mod asks;
 mod buttons;
 mod chat;
+mod commands;
 mod files;
 mod large;
 mod lessons;

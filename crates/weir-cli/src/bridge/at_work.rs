@@ -94,6 +94,11 @@ impl Locked {
         &self.folder
     }
 
+    /// How long a person has for an answer.
+    pub(super) fn ask_timeout(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.prepared.settings.ask_timeout_ms).unwrap_or_default())
+    }
+
     pub(super) fn config(&self) -> &Config {
         &self.prepared.config
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use weir_bridge::config::Config;
@@ -11,6 +12,9 @@ use weir_session::SessionOptions;
 use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 
 use crate::folders;
+
+/// How much later than the chat the host gives a request up.
+const BEHIND_THE_CHAT: Duration = Duration::from_secs(60);
 
 /// Where messages and conversations are kept. It may not be there yet.
 pub(super) fn data_dir_name(config: &Config) -> anyhow::Result<PathBuf> {
@@ -40,6 +44,7 @@ pub(super) async fn open(
     folder: &Path,
     claude: Option<PathBuf>,
     roots: Vec<PathBuf>,
+    ask_timeout: Duration,
 ) -> anyhow::Result<Host> {
     let sqlite = SqliteOptions {
         durability: Durability::Process,
@@ -55,6 +60,8 @@ pub(super) async fn open(
     }
     options.state_directory = Some(folder.join("state"));
     options.trust = folders::data().map(|data| crate::trust::file_in(&data));
+    // The chat's own time comes first. This is for requests that no chat can show.
+    options.ask_timeout = Some(ask_timeout + BEHIND_THE_CHAT);
     Ok(Host::open(options).await?)
 }
 

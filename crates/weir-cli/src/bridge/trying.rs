@@ -30,7 +30,9 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
         .map_err(|error| UsageError(format!("--cwd {}: {error}", opts.cwd.display())))?;
     let folder = tempfile::tempdir().context("a temporary folder cannot be made")?;
     let claude = if opts.simulated { Some(simulated(folder.path())?) } else { opts.claude.clone() };
-    let host = engine::open(folder.path(), claude, vec![cwd.clone()]).await?;
+    let settings = settings(&opts, &cwd);
+    let patience = Duration::from_millis(u64::try_from(settings.ask_timeout_ms).unwrap_or_default());
+    let host = engine::open(folder.path(), claude, vec![cwd.clone()], patience).await?;
     let is_terminal = std::io::stdout().is_terminal();
     let (sender, lines) = mpsc::channel(16);
     let columns = is_terminal.then(columns);
@@ -41,8 +43,7 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
         BTreeMap::from([(CHANNEL.into(), Arc::clone(&terminal) as Arc<dyn Channel>)]);
     let (notes, _) = mpsc::unbounded_channel();
     let store = Arc::new(BridgeStore::in_memory()?);
-    let driver =
-        Driver::new(settings(&opts, &cwd), channels, Arc::new(HostEngine::new(host.clone())), store, notes)?;
+    let driver = Driver::new(settings, channels, Arc::new(HostEngine::new(host.clone())), store, notes)?;
     if is_terminal {
         tell("A chat with the bridge. /help says what it understands; Ctrl-D ends it.");
     }

@@ -1,0 +1,112 @@
+//! Fetches files that came with messages, and decrypts them.
+//!
+//! By hand, because the SDK takes as much as the homeserver gives, for as long as that takes.
+
+use std::io::{Cursor, Read as _};
+use std::time::Duration;
+
+use matrix_sdk::Client;
+use matrix_sdk::ruma::MxcUri;
+use matrix_sdk::ruma::events::room::{EncryptedFile, MediaSource};
+use matrix_sdk_base::crypto::AttachmentDecryptor;
+use weir_bridge::channel::RemoteFile;
+use weir_bridge::http;
+
+/// How long a request may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Where homeservers have files: with a login, and without one on old homeservers.
+const PATHS: [(&[&str], bool); 2] = [
+    (&["_matrix", "client", "v1", "media", "download"], true),
+    (&["_matrix", "media", "v3", "download"], false),
+];
+
+/// What has to be known to fetch a file, as a text.
+pub(crate) fn reference(source: &MediaSource) -> String {
+    // Plain data with text keys: it can always be written.
+    serde_json::to_string(source).unwrap_or_default()
+}
+
+/// Fetches a file of at most this many bytes.
+pub(crate) async fn download(client: &Client, file: &RemoteFile, max_bytes: u64) -> Result<Vec<u8>, String> {
+    let source: MediaSource = serde_json::from_str(&file.reference)
+        .map_err(|error| format!("its address is not known: {error}"))?;
+    match source {
+        MediaSource::Plain(uri) => fetch(client, &uri, max_bytes).await,
+        MediaSource::Encrypted(file) => {
+            let data = fetch(client, &file.url, max_bytes).await?;
+            decrypt(data, *file)
+        }
+    }
+}
+
+async fn fetch(client: &Client, uri: &MxcUri, max_bytes: u64) -> Result<Vec<u8>, String> {
+    let (server, id) = uri.parts().map_err(|error| format!("its address is not valid: {error}"))?;
+    let requests = http::client(PATIENCE).map_err(|error| error.to_string())?;
+    let mut problem = String::new();
+    for (path, needs_login) in PATHS {
+        let mut address = client.homeserver();
+        address
+            .path_segments_mut()
+            .map_err(|()| "the homeserver's address has no path".to_owned())?
+            .pop_if_empty()
+            .extend(path)
+            .extend([server.as_str(), id]);
+        let mut request = requests.get(address.as_str());
+        if let Some(token) = client.access_token().filter(|_| needs_login) {
+            request = request.bearer_auth(token);
+        }
+        let mut answer = request.send().await.map_err(http::reason)?;
+        // The file may be elsewhere. Whoever has it must not see the login.
+        let elsewhere = answer.headers().get("location").and_then(|place| place.to_str().ok());
+        if let Some(place) = elsewhere.filter(|_| answer.status().is_redirection()) {
+            let place = address.join(place).map_err(|error| error.to_string())?;
+            answer = requests.get(place.as_str()).send().await.map_err(http::reason)?;
+        }
+        match answer.status().as_u16() {
+            200 => return http::read_at_most(answer, max_bytes).await,
+            status => problem = format!("the homeserver answers with status {status}"),
+        }
+        // An old homeserver does not know the first path.
+        if !problem.ends_with("404") {
+            break;
+        }
+    }
+    Err(problem)
+}
+
+fn decrypt(data: Vec<u8>, file: EncryptedFile) -> Result<Vec<u8>, String> {
+    let mut encrypted = Cursor::new(data);
+    let mut decryptor = AttachmentDecryptor::new(&mut encrypted, file.into())
+        .map_err(|error| format!("it cannot be decrypted: {error}"))?;
+    let mut plain = Vec::new();
+    decryptor.read_to_end(&mut plain).map_err(|error| format!("it cannot be decrypted: {error}"))?;
+    Ok(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use matrix_sdk::ruma::events::room::MediaSource;
+    use serde_json::json;
+
+    use super::{decrypt, reference};
+
+    #[test]
+    fn a_reference_is_the_file_again() {
+        let plain = json!({"url": "mxc://e.org/1"});
+        let encrypted = json!({"file": {
+            "url": "mxc://e.org/2", "v": "v2", "iv": "w+sE15fzSc0AAAAAAAAAAA",
+            "key": {"kty": "oct", "alg": "A256CTR", "ext": true, "key_ops": ["encrypt", "decrypt"],
+                "k": "aWF6-32KGYaC3A_FEUCk1Bt0JA37zP0wrStgmdCaW-0"},
+            "hashes": {"sha256": "fdSLu/YkRx3Wyh3KQabP3rd6+SFiKg5lsJZQHtkSAYA"},
+        }});
+        for value in [plain, encrypted] {
+            let source: MediaSource = serde_json::from_value(value).unwrap();
+            let again: MediaSource = serde_json::from_str(&reference(&source)).unwrap();
+            assert_eq!(reference(&again), reference(&source));
+            if let MediaSource::Encrypted(file) = source {
+                let error = decrypt(b"something else".to_vec(), *file).unwrap_err();
+                assert!(error.starts_with("it cannot be decrypted: "), "{error}");
+            }
+        }
+    }
+}
