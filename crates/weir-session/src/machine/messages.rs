@@ -96,7 +96,7 @@ impl Messages {
         }
     }
 
-    fn is_known(&self, id: &MessageId) -> bool {
+    pub(super) fn is_known(&self, id: &MessageId) -> bool {
         self.written.iter().any(|written| written.id == *id) || self.queued.iter().any(|queued| queued.is(id))
     }
 
