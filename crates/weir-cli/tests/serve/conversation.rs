@@ -143,11 +143,11 @@ fn an_interrupt_right_after_a_message_takes_it_back() {
     let session = served.session_with(&json!({"permission_mode": "acceptEdits"}));
     let interrupt = format!("/v1/sessions/{session}/interrupt");
     let file = served.place.workspace().join("ran");
-    let tool = script(&format!(
-        r#"{{"sleep":1,"tool":"Write","input":{{"file_path":"{}","content":"x"}}}},{{"text":"done"}}"#,
-        file.display()
-    ));
-    for _ in 0..3 {
+    for round in 0..3 {
+        let tool = script(&format!(
+            r#"{{"sleep":1,"tool":"Write","input":{{"file_path":"{}","content":"x"}}}},{{"text":"done {round}"}}"#,
+            file.display()
+        ));
         let sent = served.send(&session, &tool);
         assert_eq!(served.client.post(&interrupt, &json!({})).expect(200).json()["interrupted"], true);
         let path = format!("/v1/sessions/{session}/messages");
