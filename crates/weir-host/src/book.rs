@@ -313,6 +313,12 @@ impl Book {
         self.has_process
     }
 
+    /// Whether a turn runs, asked for or not.
+    pub(crate) fn is_turn_running(&self) -> bool {
+        let status = &self.history().view().status;
+        matches!(status, Status::Running | Status::Compacting | Status::WaitingForPerson)
+    }
+
     pub(crate) fn restarted(&self) -> Option<bool> {
         self.restarted
     }

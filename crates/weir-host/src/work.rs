@@ -130,8 +130,8 @@ impl Lease {
         };
         if self.lock().book.ledger.is_interrupted(id) {
             // The session may have heard of the interrupt before it heard of the message.
-            let session = session.clone();
-            tokio::spawn(async move { session.session().interrupt().await });
+            let (session, id) = (session.clone(), id.clone());
+            tokio::spawn(async move { session.session().interrupt_message(&id).await });
         }
         let room = self.another();
         tokio::spawn(async move {

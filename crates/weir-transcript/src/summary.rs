@@ -27,8 +27,6 @@ pub struct RunSummary {
     pub is_error: bool,
     /// The result's subtype.
     pub subtype: Option<String>,
-    /// Why the run failed, in the CLI's words.
-    pub errors: Vec<String>,
     /// Tokens of the answering turn's main loop.
     pub usage: Option<TurnUsage>,
     /// What each model was used for in this run, sub-agents included.
@@ -202,7 +200,6 @@ impl SummaryBuilder {
             stream_text: self.texts.as_ref().map(|texts| texts.all.clone()).unwrap_or_default(),
             is_error: self.answer.as_ref().is_none_or(|turn| turn.state.is_error()),
             subtype: result.map(|result| result.subtype.clone()),
-            errors: result.map(|result| result.errors.clone()).unwrap_or_default(),
             usage: result.map(|result| result.usage),
             model_usage: view.cost.models.iter().map(|model| (model.model.clone(), model.clone())).collect(),
             cost_usd: view.cost.usd,
@@ -216,6 +213,12 @@ impl SummaryBuilder {
             raw_log: None,
             stderr_log: None,
         }
+    }
+
+    /// Why the run failed, in the CLI's words, if its result is an error.
+    pub fn error(&self) -> Option<String> {
+        let turn = self.answer.as_ref().filter(|turn| turn.state.is_error())?;
+        turn.result.as_ref().map(crate::view::TurnResult::error)
     }
 
     /// How the run ended.

@@ -42,8 +42,11 @@ fn one_ctrl_c_before_the_cli_is_ready_takes_the_prompt_back() {
 #[test]
 fn nothing_survives_a_kill_of_weir_that_did_all_it_could_to_get_away() {
     let place = Place::new();
-    let tool = r#"{"tool":"Bash","input":{"command":"env -i setsid sh -c '(sh -c \\\"echo \\\\$\\\\$ > runaway; exec sleep 300\\\" & )'; while ! test -s runaway; do sleep 0.02; done; touch begun; sleep 300"}},{"text":"x"}"#;
-    let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &script(tool)]));
+    let tool = "env -i setsid sh -c '(sh -c \"echo \\$\\$ > runaway.new; mv runaway.new runaway; exec sleep 300\" & )'\n\
+        while ! test -s runaway; do sleep 0.02; done; touch begun; sleep 300\n";
+    std::fs::write(place.workspace().join("tool.sh"), tool).unwrap();
+    let prompt = script(r#"{"tool":"Bash","input":{"command":"sh tool.sh"}},{"text":"x"}"#);
+    let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &prompt]));
     place.wait_for_file("workspace/begun");
     let pid = std::fs::read_to_string(place.workspace().join("runaway")).unwrap();
     let runaway = weir_process::ProcessId::of(pid.trim().parse().unwrap()).expect("it lives");

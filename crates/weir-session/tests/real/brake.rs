@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use weir_session::{Session, SessionError, SessionOptions};
 use weir_testkit::api::ScriptedApi;
-use weir_testkit::real::Place;
+use weir_testkit::real::{Place, Version};
 use weir_testkit::scenario::{Cli, Process};
 use weir_transcript::TurnState;
 
@@ -77,8 +77,8 @@ async fn brake(cli: &Cli, when: When) {
 async fn an_interrupt_spares_the_agents_in_the_background_and_each_has_its_own_stop() {
     for cli in crate::real_clis() {
         let cli = Cli::from(cli);
-        // The first that tells what runs in the background.
-        if cli.version < weir_process::Version::new(2, 1, 197) {
+        // Older ones do not tell what runs in the background.
+        if cli.version < Version::new(2, 1, 197) {
             continue;
         }
         let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
