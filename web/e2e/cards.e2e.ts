@@ -427,6 +427,7 @@ describe("the card of a server that asks", () => {
     expect(await violations(page)).toEqual([]);
     const send = shown.getByRole("button", { name: "Send" });
     await shown.getByLabel("Your name").fill("A");
+    await shown.getByLabel("Your name").blur();
     await shown.getByLabel("Size").selectOption("Large");
     await shown.getByText("At least 2 characters.").waitFor();
     expect(await send.isDisabled()).toBe(true);

@@ -240,4 +240,28 @@ describe("the real CLI", () => {
     await press(page, "Question", "Decline");
     await said(page, "Well.").first().waitFor({ timeout: 60_000 });
   });
+
+  it.skipIf(!ready)(`lets an MCP server ask by a form (${version})`, async () => {
+    const server = await serveReal();
+    const shop = { type: "stdio", command: process.execPath, args: [resolve(import.meta.dirname, "shop.mjs")] };
+    writeFileSync(join(server.folder, "home/.claude.json"), JSON.stringify({ mcpServers: { shop } }));
+    const { id } = await server.session();
+    const page = await openAs(open(), server, "approver", id);
+    const order = script({ tool: "mcp__shop__order", input: {} }, { text: "Ordered." });
+    const FORM = "Request of a server";
+    await server.say(id, order);
+    await press(page, "Permission for mcp__shop__order", "Allow once");
+    await card(page, FORM).getByText("What should it be?").waitFor({ timeout: 60_000 });
+    await card(page, FORM).getByLabel("Size").selectOption("Large");
+    await card(page, FORM).getByLabel("Count").fill("3");
+    await press(page, FORM, "Send");
+    await said(page, "Ordered.").first().waitFor({ timeout: 60_000 });
+    const log = await fetch(new URL(`v1/sessions/${id}/log`, server.url), {
+      headers: { Authorization: `Bearer ${server.token}` },
+    });
+    const heard = (await log.text()).replaceAll("\\", "");
+    expect(heard).toMatch(
+      /The shop heard \{"action":"accept","content":\{("count":3,"size":"l"|"size":"l","count":3)\}\}/,
+    );
+  });
 });
