@@ -9,9 +9,13 @@ mod common;
 mod attacks;
 mod conversation;
 mod demo;
+#[cfg(target_os = "linux")]
+mod disk;
+mod flood;
 mod proxy;
 mod restart;
 mod start;
+mod store;
 mod streams;
 mod support;
 mod tokens;
