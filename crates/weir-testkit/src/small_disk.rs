@@ -14,23 +14,20 @@ pub fn mounted() -> Option<PathBuf> {
     std::env::var_os(DISK).map(PathBuf::from)
 }
 
-/// A command that runs this program with these arguments and with a disk of this many MiB, mounted on the folder.
-///
-/// # Errors
-/// If the program does not know where it is.
+/// A command that runs a program with these arguments and with a disk of this many MiB, mounted on the folder.
 #[expect(clippy::disallowed_methods, reason = "whoever runs it waits for it; only tests do")]
-pub fn again(folder: &Path, mebibytes: u64, arguments: &[&str]) -> io::Result<Command> {
+pub fn again_as(program: &Path, folder: &Path, mebibytes: u64, arguments: &[&str]) -> Command {
     let mount =
         format!("disk=$1; shift; mount -t tmpfs -o size={mebibytes}m tmpfs \"$disk\" && exec \"$0\" \"$@\"");
     let mut command = Command::new("unshare");
     command
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", &mount])
-        .arg(std::env::current_exe()?)
+        .arg(program)
         .arg(folder)
         .args(arguments)
         .env(DISK, folder)
         .stdin(Stdio::null());
-    Ok(command)
+    command
 }
 
 /// Runs one test of this program again, by its name, with a disk of this many MiB.
@@ -40,7 +37,8 @@ pub fn again(folder: &Path, mebibytes: u64, arguments: &[&str]) -> io::Result<Co
 pub fn run_test(name: &str, mebibytes: u64) -> Result<(), String> {
     let output = || {
         let folder = tempfile::tempdir()?;
-        again(folder.path(), mebibytes, &["--exact", name, "--nocapture"])?.output()
+        let program = std::env::current_exe()?;
+        again_as(&program, folder.path(), mebibytes, &["--exact", name, "--nocapture"]).output()
     };
     let output = output().map_err(|error| format!("{error}\n{NEEDS}"))?;
     let stdout = String::from_utf8_lossy(&output.stdout);
