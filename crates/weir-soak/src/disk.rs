@@ -40,8 +40,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// What must not happen.
 pub fn play(program: &Path, folder: &Path, seed: u64) -> Result<Tally, String> {
     let failed = |error: std::io::Error| format!("the disk cannot be played: {error}");
-    let mut command =
-        small_disk::again_as(program, folder, SIZE, &[DISK, &seed.to_string()]);
+    let mut command = small_disk::again_as(program, folder, SIZE, &[DISK, &seed.to_string()]);
     let output = command.output().map_err(failed)?;
     if output.status.success() {
         return Ok(Tally { disks: 1, ..Tally::default() });

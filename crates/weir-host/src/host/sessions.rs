@@ -182,14 +182,12 @@ impl Host {
     pub async fn pin(&self, id: &ConversationId, pinned: bool) -> Result<SessionInfo, HostError> {
         // In memory, where everything that is kept with it is changed.
         let room = self.room(id).await?;
-        let settings = {
-            let mut state = room.lock();
-            state.kept.pinned = pinned;
-            state.stored = state.kept.clone();
-            serde_json::to_value(&state.kept).unwrap_or_default()
-        };
+        let kept = KeptSettings { pinned, ..room.lock().kept.clone() };
+        let settings = serde_json::to_value(&kept).unwrap_or_default();
         let update = ConversationUpdate { settings: Some(settings), ..ConversationUpdate::default() };
         room.recorder.recorded(Vec::new(), update).await?;
+        // What was changed in between is written once more, with this.
+        room.lock().kept.pinned = pinned;
         room.refresh();
         Ok(SessionInfo::clone(&room.info()))
     }
@@ -312,6 +310,7 @@ fn fork(
         inherited_usd: view.cost.usd,
         created_by: by,
         last_error: None,
+        pinned: false,
         queued: 0,
         permissions: 0,
         questions: 0,

@@ -245,6 +245,7 @@ export type Change = (Session & {
 export type ChangeSession = {
   archived?: boolean | null;
   name?: string | null;
+  pinned?: boolean | null;
 };
 
 export type ChangesEvent = {
@@ -411,6 +412,7 @@ export type ForkSession = {
 };
 
 export type Health = {
+  detail?: string | null;
   status: string;
 };
 
@@ -782,6 +784,7 @@ export type SessionInfo = {
   origin: string;
   parent?: ParentInfo | null;
   permission_mode?: string | null;
+  pinned?: boolean;
   queued: number;
   status: SessionStatus;
   updated_at: number;
