@@ -175,6 +175,14 @@ impl Host {
         self.change(id, update).await
     }
 
+    /// Removes what is too old or too much now, as [`crate::Retention`] says; a host does so by itself now and then.
+    ///
+    /// # Errors
+    /// If the log cannot be read or written.
+    pub async fn remove_old_sessions(&self) -> Result<(), HostError> {
+        crate::retention::sweep(&self.core).await.map(drop)
+    }
+
     /// Keeps a session whatever its age, or not any longer.
     ///
     /// # Errors
