@@ -12,6 +12,16 @@ fn main() -> ExitCode {
     if words.next_if(|word| word == SIMULATED).is_some() {
         return weir_testkit::simulated::play(&words.collect::<Vec<_>>());
     }
+    #[cfg(target_os = "linux")]
+    if words.next_if(|word| word == weir_soak::disk::DISK).is_some() {
+        return match weir_soak::disk::run(&words.collect::<Vec<_>>()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                println!("{why}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     match run() {
         Ok(text) => {
             println!("{text}");

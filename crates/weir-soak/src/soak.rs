@@ -20,6 +20,8 @@ const REPORT: Duration = Duration::from_secs(10);
 const ROUND: u64 = 4;
 /// One in so many is a pool.
 const POOLS: u64 = 8;
+/// One in so many is a disk that fills and empties.
+const DISKS: u64 = 16;
 
 /// Something that must not happen.
 #[derive(Debug)]
@@ -126,6 +128,16 @@ async fn one(program: PathBuf, seed: u64) -> Result<Tally, Box<Failure>> {
             return Err(Box::new(Failure { seed: None, why, folder: None }));
         }
     };
+    #[cfg(target_os = "linux")]
+    if seed % DISKS == 1 {
+        let folder = place.path("disk");
+        let played = tokio::task::spawn_blocking(move || {
+            std::fs::create_dir(&folder).map_err(|error| error.to_string())?;
+            crate::disk::play(&program, &folder, seed)
+        });
+        let played = played.await.unwrap_or_else(|error| Err(error.to_string()));
+        return played.map_err(|why| Box::new(Failure { seed: Some(seed), why, folder: None }));
+    }
     let played = if seed.is_multiple_of(POOLS) {
         pooled::play(&program, &place, seed).await
     } else {

@@ -25,6 +25,8 @@ pub struct Tally {
     pub refused: u64,
     /// Processes that were started.
     pub processes: u64,
+    /// Disks that were filled and emptied.
+    pub disks: u64,
 }
 
 impl Tally {
@@ -59,6 +61,7 @@ impl Tally {
         self.stopped += other.stopped;
         self.refused += other.refused;
         self.processes += other.processes;
+        self.disks += other.disks;
     }
 }
 
@@ -67,7 +70,7 @@ impl std::fmt::Display for Tally {
         write!(
             f,
             "{} conversations, {} processes, {} messages: {} answered, {} failed, {} cancelled, {} died, \
-             {} timed out, {} stopped, {} refused",
+             {} timed out, {} stopped, {} refused; {} disks",
             self.conversations,
             self.processes,
             self.messages,
@@ -77,7 +80,8 @@ impl std::fmt::Display for Tally {
             self.died,
             self.timed_out,
             self.stopped,
-            self.refused
+            self.refused,
+            self.disks
         )
     }
 }

@@ -9,3 +9,5 @@ pub mod redact;
 pub mod scenario;
 pub mod script;
 pub mod simulated;
+#[cfg(target_os = "linux")]
+pub mod small_disk;

@@ -12,10 +12,14 @@ mod conversation;
 mod crowding;
 mod decisions;
 mod demo;
+#[cfg(target_os = "linux")]
+mod disk;
 mod doors;
+mod flood;
 mod proxy;
 mod restart;
 mod start;
+mod store;
 mod streams;
 mod support;
 mod tokens;

@@ -5,6 +5,11 @@ use serde_json::{Value, json};
 
 use crate::common::{Client, Done, Events, Place, Running, eventually};
 
+/// A prompt that the simulated CLI answers with this.
+pub(crate) fn says(text: &str) -> String {
+    format!("@@{}", json!([{"text": text}]))
+}
+
 /// A server that runs.
 pub(crate) struct Served {
     pub(crate) place: Place,

@@ -176,6 +176,14 @@ impl Host {
         self.change(id, update).await
     }
 
+    /// Removes what is too old or too much now, as [`crate::Retention`] says; a host does so by itself now and then.
+    ///
+    /// # Errors
+    /// If the log cannot be read or written.
+    pub async fn remove_old_sessions(&self) -> Result<(), HostError> {
+        crate::retention::sweep(&self.core).await.map(drop)
+    }
+
     /// Keeps a session whatever its age, or not any longer.
     ///
     /// # Errors
@@ -183,14 +191,12 @@ impl Host {
     pub async fn pin(&self, id: &ConversationId, pinned: bool) -> Result<SessionInfo, HostError> {
         // In memory, where everything that is kept with it is changed.
         let room = self.room(id).await?;
-        let settings = {
-            let mut state = room.lock();
-            state.kept.pinned = pinned;
-            state.stored = state.kept.clone();
-            serde_json::to_value(&state.kept).unwrap_or_default()
-        };
+        let kept = KeptSettings { pinned, ..room.lock().kept.clone() };
+        let settings = serde_json::to_value(&kept).unwrap_or_default();
         let update = ConversationUpdate { settings: Some(settings), ..ConversationUpdate::default() };
         room.recorder.recorded(Vec::new(), update).await?;
+        // What was changed in between is written once more, with this.
+        room.lock().kept.pinned = pinned;
         room.refresh();
         Ok(SessionInfo::clone(&room.info()))
     }
@@ -313,6 +319,7 @@ fn fork(
         inherited_usd: view.cost.usd,
         created_by: by,
         last_error: None,
+        pinned: false,
         queued: 0,
         permissions: 0,
         questions: 0,

@@ -28,6 +28,8 @@ mod reading;
 #[cfg(test)]
 mod real;
 #[cfg(test)]
+mod retention;
+#[cfg(test)]
 mod talking;
 #[cfg(test)]
 mod watching;

@@ -109,15 +109,24 @@ impl Disk {
         while self.available().is_some_and(|left| left < TO_START) && self.give_up() {}
     }
 
+    /// Makes the reserve when a store is opened. A disk that has no space for it is full.
+    pub(super) fn start(&self) {
+        self.reserve_with(self.wanted + LITTLE.min(self.wanted));
+    }
+
     /// Makes the reserve anew if the disk has space for it and more. Tells whether the disk is not full any more.
     pub(super) fn recover(&self) -> bool {
+        self.reserve_with(self.enough())
+    }
+
+    fn reserve_with(&self, enough: u64) -> bool {
         let _changing = self.lock();
         let size = self.reserve();
         let Some(left) = self.available() else {
             self.is_full.store(false, Ordering::Release);
             return true;
         };
-        let is_enough = left + size >= self.enough();
+        let is_enough = left + size >= enough;
         let is_reserved = is_enough && (size >= self.wanted || self.take(size, self.wanted).is_ok());
         if is_reserved {
             self.is_full.store(false, Ordering::Release);

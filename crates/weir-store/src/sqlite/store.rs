@@ -57,7 +57,7 @@ impl SqliteStore {
                 opened => break opened?,
             }
         };
-        disk.recover();
+        disk.start();
         let epoch = read::epoch(&connection).map_err(|source| database.error(source))?;
         let checkpointer = Checkpointer::start(database.clone(), disk.wal_limit())?;
         let at_once = options.durability == Durability::Process;

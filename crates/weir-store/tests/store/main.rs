@@ -16,7 +16,7 @@ mod export;
 mod following;
 #[cfg(test)]
 mod full_disk;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod maintenance;
 #[cfg(test)]
 mod model;
@@ -24,13 +24,13 @@ mod model;
 mod opening;
 #[cfg(test)]
 mod power_loss;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod reserve;
 #[cfg(test)]
 mod searching;
 #[cfg(test)]
 mod sharing;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod small_disk;
 #[cfg(test)]
 mod support;

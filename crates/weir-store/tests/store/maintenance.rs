@@ -114,6 +114,8 @@ fn a_backup_is_of_one_moment_while_somebody_writes() {
         let mode = fs::metadata(folder.path().join("backup-1")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
+    let part = back_up(&path, &folder.path().join("weir.db-journal"));
+    assert!(matches!(part, Err(StoreError::Invalid(_))), "{part:?}");
     let again = back_up(&path, &folder.path().join("backup-1"));
     assert!(matches!(again, Err(StoreError::Invalid(_))), "{again:?}");
     assert!(
@@ -233,6 +235,24 @@ fn a_file_becomes_smaller_and_stays_the_same() {
         use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_reached_by_a_link_stays_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (real, linked) = (folder.path().join("real"), folder.path().join("linked"));
+    filled(&real);
+    fs::create_dir(&linked).unwrap();
+    let (file, link) = (real.join("weir.db"), linked.join("weir.db"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let backup = folder.path().join("backup");
+    back_up(&link, &backup).unwrap();
+    compact(&link).unwrap();
+    let kept = restore(&backup, &link).unwrap().kept.unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && file.is_file());
+    assert_eq!(kept.parent(), file.canonicalize().unwrap().parent());
+    assert_eq!(check_file(&link).unwrap().events, 52);
 }
 
 #[test]

@@ -178,9 +178,7 @@ fn child() {
             Err(StoreError::Full(_)) => {
                 if random.below(2) == 0 && disk.join("filler").exists() {
                     // Some of it becomes free, for a while.
-                    let file = std::fs::OpenOptions::new().write(true).open(disk.join("filler")).unwrap();
-                    let length = file.metadata().unwrap().len();
-                    file.set_len(length.saturating_sub(random.below(4 << 20))).unwrap();
+                    weir_testkit::small_disk::drain(&disk, random.below(4 << 20)).unwrap();
                 } else {
                     fill(&disk, 0);
                 }

@@ -255,6 +255,7 @@ export type Change = (Session & {
 export type ChangeSession = {
   archived?: boolean | null;
   name?: string | null;
+  pinned?: boolean | null;
 };
 
 export type ChangesEvent = {
@@ -473,6 +474,7 @@ export type FormOption = {
 
 export type Health = {
   reasons?: Array<string>;
+  detail?: string | null;
   status: string;
 };
 
@@ -874,6 +876,7 @@ export type SessionInfo = {
   origin: string;
   parent?: ParentInfo | null;
   permission_mode?: string | null;
+  pinned?: boolean;
   queued: number;
   status: SessionStatus;
   updated_at: number;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{beside, copy_into, counts, existing, failed, length, sync};
+use super::{belongs, beside, copy_into, counts, existing, failed, length, sync};
 use crate::error::StoreError;
 
 /// A copy that was made.
@@ -27,6 +27,11 @@ pub struct BackedUp {
 pub fn back_up(path: &Path, target: &Path) -> Result<BackedUp, StoreError> {
     if std::fs::symlink_metadata(target).is_ok() {
         let reason = format!("{} is there already; name a file that is not", target.display());
+        return Err(StoreError::Invalid(reason));
+    }
+    if belongs(target, path) {
+        let reason =
+            format!("{} would be taken for a part of the log; choose another name", target.display());
         return Err(StoreError::Invalid(reason));
     }
     let (database, connection) = existing(path)?;

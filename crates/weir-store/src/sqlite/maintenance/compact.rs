@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{beside, copy_into, existing, failed, length, sync, take_alone};
+use super::{beside, copy_into, existing, failed, length, resolved, sync, take_alone};
 use crate::error::StoreError;
 use crate::sqlite::checkpointer::{Cut, cut_off};
 use crate::sqlite::open::{Database, SqliteOptions};
@@ -35,6 +35,7 @@ pub struct Compacted {
 /// # Errors
 /// If somebody has it open, it is not a log, or it cannot be written. It is then as it was, or a little smaller.
 pub fn compact(path: &Path) -> Result<Compacted, StoreError> {
+    let path = &resolved(path)?;
     let (database, connection) = existing(path)?;
     let before = length(path) + database.wal_length();
     // Before anything is changed.

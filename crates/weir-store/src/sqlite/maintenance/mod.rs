@@ -52,6 +52,21 @@ fn create_anew(path: &Path) -> Result<(), StoreError> {
     options.open(path).map(drop).map_err(|error| failed("create", path, error))
 }
 
+/// The endings of names that belong to a file.
+const BELONGINGS: [&str; 4] = ["-wal", "-shm", "-journal", "-reserve"];
+
+/// A file by its own name: one that is reached by a link is replaced where it lies, and not the link.
+fn resolved(path: &Path) -> Result<PathBuf, StoreError> {
+    path.canonicalize().map_err(|error| failed("open", path, error))
+}
+
+/// Whether a name is taken for something that belongs to the file.
+fn belongs(name: &Path, path: &Path) -> bool {
+    let folder = |of: &Path| of.parent().and_then(|folder| folder.canonicalize().ok());
+    let names = BELONGINGS.map(|ending| beside(path, ending));
+    folder(name) == folder(path) && names.iter().any(|taken| taken.file_name() == name.file_name())
+}
+
 /// A file that is there and ours.
 fn existing(path: &Path) -> Result<(Database, Connection), StoreError> {
     let metadata = std::fs::metadata(path).map_err(|error| failed("open", path, error))?;

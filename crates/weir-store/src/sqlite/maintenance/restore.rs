@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{FileReport, beside, check_file, create_anew, existing, failed, sync, take_alone};
+use super::{FileReport, beside, check_file, create_anew, existing, failed, resolved, sync, take_alone};
 use crate::error::StoreError;
 use crate::store::now;
 
@@ -28,6 +28,7 @@ pub struct Restored {
 /// If the backup is not sound or of a newer version, if somebody has the file open, or if something cannot be written.
 /// Everything is then as it was.
 pub fn restore(backup: &Path, path: &Path) -> Result<Restored, StoreError> {
+    let path = &if path.exists() { resolved(path)? } else { path.to_owned() };
     let is_same = |there: &Path| {
         there.canonicalize().is_ok_and(|there| path.canonicalize().is_ok_and(|path| there == path))
     };
