@@ -48,8 +48,8 @@ pub struct ServerSettings {
 pub struct ConnectionLimits {
     /// Most connections at a time. When there are more, one on which nothing is under way is closed.
     pub most: usize,
-    /// Most connections of one peer on which nothing is under way: an address of IPv4, or a /64 of IPv6.
-    pub max_idle_per_peer: usize,
+    /// Most connections of one peer on which nothing was ever asked: an address of IPv4, or a /64 of IPv6.
+    pub max_unused_per_peer: usize,
     /// How long the TLS handshake may take, and after it the head of the first request.
     pub first_request: Duration,
     /// How long a connection may wait for another request.
@@ -79,7 +79,7 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             most: 4096,
-            max_idle_per_peer: 512,
+            max_unused_per_peer: 2048,
             first_request: Duration::from_secs(10),
             next_request: Duration::from_secs(75),
             body_pause: Duration::from_secs(20),
@@ -122,7 +122,7 @@ impl Default for RequestLimits {
             per_token: Rate { per_minute: 6000, burst: 1000 },
             attempts: Rate { per_minute: 10, burst: 10 },
             streams: 2000,
-            streams_per_token: 256,
+            streams_per_token: 1000,
             streams_per_share: 16,
         }
     }

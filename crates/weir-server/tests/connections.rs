@@ -263,7 +263,7 @@ async fn encrypted_connections_have_the_same_patience() {
 }
 
 async fn flooded(tls: bool) {
-    let limits = ConnectionLimits { most: 64, max_idle_per_peer: 64, ..ConnectionLimits::default() };
+    let limits = ConnectionLimits { most: 64, max_unused_per_peer: 64, ..ConnectionLimits::default() };
     let listening = Listening::with(tls, limits).await;
     let mut silent = Vec::new();
     for _ in 0..400 {

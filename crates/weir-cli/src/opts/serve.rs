@@ -98,7 +98,7 @@ pub(crate) struct ServeOpts {
     pub(crate) requests_per_minute: u32,
 
     /// Most streams of events that one token may have open; a share link may have 16
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     pub(crate) streams_per_token: u16,
 
     /// Most connections at a time; where there are more, one on which nothing is asked is closed

@@ -1,5 +1,6 @@
 //! A token spends what it may, however its messages are spread.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::common::{Client, SAYS_HELLO, eventually};
@@ -130,4 +131,35 @@ fn a_revoked_token_pays_for_nothing_that_waits() {
     let messages = ended(&served, &[session]);
     let why = messages[1]["error"].as_str().unwrap();
     assert!(messages[1]["state"] == "failed" && why.contains("was revoked"), "{messages:#?}");
+}
+
+#[test]
+fn a_restart_does_not_fill_a_purse() {
+    let mut served = Served::start();
+    let price = price(&served);
+    let session = served.session();
+    let poor = with_budget(&served, "poor", 1.5 * price);
+    let path = format!("/v1/sessions/{session}/messages");
+    let send = |number: usize, text: &str| {
+        poor.post(&path, &json!({"client_id": number.to_string(), "text": text})).expect(202);
+    };
+    send(0, crate::common::IS_SLOW);
+    served.wait_for_status(&session, "running");
+    for number in 1..6 {
+        send(number, SAYS_HELLO);
+    }
+    served.signal(Signal::KILL);
+    served.finish();
+    served.restart();
+    // Another token resumes the session; it does not pay for them.
+    let resumed =
+        served.client.post(&format!("/v1/sessions/{session}/resume"), &json!({})).expect(202).json();
+    assert_eq!(resumed["released"], 5);
+    served.wait_for_status(&session, "running");
+    served.client.post(&format!("/v1/sessions/{session}/interrupt"), &json!({})).expect(200);
+    let messages = ended(&served, &[session]);
+    let of_poor: Vec<&Value> = messages.iter().filter(|message| message["by"] == "poor").collect();
+    let states: Vec<&str> = of_poor.iter().map(|message| message["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["indeterminate", "answered", "answered", "failed", "failed", "failed"]);
+    assert!(spent(&served, "poor") <= 2.5 * price + 1e-9);
 }

@@ -71,7 +71,7 @@ impl Listening {
         mut stop: oneshot::Receiver<Stopping>,
     ) {
         let graceful = GracefulShutdown::new();
-        let roster = Arc::new(Roster::new(limits.most, limits.max_idle_per_peer, counts));
+        let roster = Arc::new(Roster::new(limits.most, limits.max_unused_per_peer, counts));
         let patience = loop {
             let taken = tokio::select! {
                 taken = self.accept(&roster) => taken,

@@ -3,7 +3,8 @@
 //! A connection on which no request is under way, or whose client does not read its answer, may be closed for another
 //! one. The oldest of the network with the most such connections goes first, so that a peer that opens many shuts out
 //! no one but itself. Connections that are at work are never closed for others: behind a proxy they all come from
-//! one address, and what they do is limited by token.
+//! one address, and what they do is limited by token. For the same reason only connections that were never used have
+//! a limit for each peer: those that wait for another request are what a proxy or a busy client has many of.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -30,7 +31,7 @@ pub(crate) struct ConnectionCounts {
 #[derive(Debug)]
 pub(super) struct Roster {
     most: usize,
-    max_idle_per_network: usize,
+    max_unused_per_network: usize,
     state: Mutex<State>,
     pub(super) counts: Arc<ConnectionCounts>,
 }
@@ -38,9 +39,47 @@ pub(super) struct Roster {
 #[derive(Debug, Default)]
 struct State {
     connections: HashMap<u64, Entry>,
-    /// Connections that may be closed, by network, the oldest first: by when they became idle, with their number.
-    idle: HashMap<IpAddr, BTreeMap<u64, u64>>,
+    /// Connections that may be closed.
+    idle: Waiting,
+    /// Those of them on which nothing was ever asked.
+    unused: Waiting,
     last: u64,
+}
+
+/// Connections by network, the oldest first: by when they became idle, with their number.
+#[derive(Debug, Default)]
+struct Waiting {
+    by_network: HashMap<IpAddr, BTreeMap<u64, u64>>,
+}
+
+impl Waiting {
+    fn insert(&mut self, network: IpAddr, since: u64, number: u64) {
+        self.by_network.entry(network).or_default().insert(since, number);
+    }
+
+    fn remove(&mut self, network: IpAddr, since: u64) {
+        if let Some(waiting) = self.by_network.get_mut(&network) {
+            waiting.remove(&since);
+            if waiting.is_empty() {
+                self.by_network.remove(&network);
+            }
+        }
+    }
+
+    fn count(&self, network: IpAddr) -> usize {
+        self.by_network.get(&network).map_or(0, BTreeMap::len)
+    }
+
+    fn oldest(&self, network: IpAddr) -> Option<u64> {
+        Some(*self.by_network.get(&network)?.first_key_value()?.1)
+    }
+
+    /// The oldest of the network that has the most; among those with as many, the oldest of all.
+    fn oldest_of_largest(&self) -> Option<u64> {
+        let age = |waiting: &BTreeMap<u64, u64>| Reverse(waiting.first_key_value().map(|(since, _)| *since));
+        let largest = self.by_network.values().max_by_key(|waiting| (waiting.len(), age(waiting)))?;
+        Some(*largest.first_key_value()?.1)
+    }
 }
 
 #[derive(Debug)]
@@ -48,6 +87,8 @@ struct Entry {
     network: IpAddr,
     /// When it became idle, as a number that grows; none while it is at work.
     idle: Option<u64>,
+    /// Whether nothing was ever asked on it.
+    is_unused: bool,
     evicted: Arc<Notify>,
 }
 
@@ -61,10 +102,10 @@ pub(super) struct Place {
 }
 
 impl Roster {
-    pub(super) fn new(most: usize, max_idle_per_network: usize, counts: Arc<ConnectionCounts>) -> Self {
+    pub(super) fn new(most: usize, max_unused_per_network: usize, counts: Arc<ConnectionCounts>) -> Self {
         // With a small limit, one network must not have all of it.
-        let max_idle_per_network = max_idle_per_network.min(most / 2).max(1);
-        Self { most: most.max(1), max_idle_per_network, state: Mutex::default(), counts }
+        let max_unused_per_network = max_unused_per_network.min(most / 2).max(1);
+        Self { most: most.max(1), max_unused_per_network, state: Mutex::default(), counts }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -76,9 +117,9 @@ impl Roster {
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
         let network = network(peer);
         let mut state = self.lock();
-        let idle_there = state.idle.get(&network).map_or(0, BTreeMap::len);
-        if idle_there >= self.max_idle_per_network {
-            self.evict(&mut state, network);
+        if state.unused.count(network) >= self.max_unused_per_network {
+            let oldest = state.unused.oldest(network);
+            self.evict(&mut state, oldest);
         }
         if state.connections.len() >= self.most && !self.evict_any(&mut state) {
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
@@ -86,7 +127,7 @@ impl Roster {
         }
         state.last += 1;
         let (number, evicted) = (state.last, Arc::new(Notify::new()));
-        let entry = Entry { network, idle: None, evicted: Arc::clone(&evicted) };
+        let entry = Entry { network, idle: None, is_unused: true, evicted: Arc::clone(&evicted) };
         state.connections.insert(number, entry);
         state.set_idle(number, true);
         self.counts.open.fetch_add(1, Ordering::Relaxed);
@@ -99,21 +140,15 @@ impl Roster {
     }
 
     fn evict_any(&self, state: &mut State) -> bool {
-        // Among those with as many, the one that has been idle longest.
-        let oldest = |idle: &BTreeMap<u64, u64>| Reverse(idle.first_key_value().map(|(since, _)| *since));
-        let largest = state.idle.iter().max_by_key(|(_, idle)| (idle.len(), oldest(idle)));
-        let largest = largest.map(|(network, _)| *network);
-        largest.is_some_and(|network| self.evict(state, network))
+        let oldest = state.idle.oldest_of_largest();
+        self.evict(state, oldest)
     }
 
-    fn evict(&self, state: &mut State, network: IpAddr) -> bool {
-        let oldest = state.idle.get(&network).and_then(|idle| idle.first_key_value());
-        let Some(number) = oldest.map(|(_, number)| *number) else { return false };
-        if let Some(entry) = state.remove(number) {
-            entry.evicted.notify_one();
-            self.counts.open.fetch_sub(1, Ordering::Relaxed);
-            self.counts.evicted.fetch_add(1, Ordering::Relaxed);
-        }
+    fn evict(&self, state: &mut State, number: Option<u64>) -> bool {
+        let Some(entry) = number.and_then(|number| state.remove(number)) else { return false };
+        entry.evicted.notify_one();
+        self.counts.open.fetch_sub(1, Ordering::Relaxed);
+        self.counts.evicted.fetch_add(1, Ordering::Relaxed);
         true
     }
 }
@@ -124,31 +159,31 @@ impl State {
         else {
             return;
         };
+        let network = entry.network;
         if is_idle {
             self.last += 1;
             entry.idle = Some(self.last);
-            self.idle.entry(entry.network).or_default().insert(self.last, number);
+            self.idle.insert(network, self.last, number);
+            if entry.is_unused {
+                self.unused.insert(network, self.last, number);
+            }
         } else if let Some(since) = entry.idle.take() {
-            let network = entry.network;
-            self.forget_idle(network, since);
+            entry.is_unused = false;
+            self.forget(network, since);
         }
     }
 
     fn remove(&mut self, number: u64) -> Option<Entry> {
         let entry = self.connections.remove(&number)?;
         if let Some(since) = entry.idle {
-            self.forget_idle(entry.network, since);
+            self.forget(entry.network, since);
         }
         Some(entry)
     }
 
-    fn forget_idle(&mut self, network: IpAddr, since: u64) {
-        if let Some(idle) = self.idle.get_mut(&network) {
-            idle.remove(&since);
-            if idle.is_empty() {
-                self.idle.remove(&network);
-            }
-        }
+    fn forget(&mut self, network: IpAddr, since: u64) {
+        self.idle.remove(network, since);
+        self.unused.remove(network, since);
     }
 }
 
@@ -243,6 +278,26 @@ mod tests {
             .collect();
         for place in &places {
             assert!(!is_evicted(place).await);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_busy_client_may_have_many_that_wait_for_another_request() {
+        let roster = roster(1000, 10);
+        let places: Vec<Place> = (0..500)
+            .map(|_| {
+                let place = roster.admit(peer(1)).unwrap();
+                place.set_idle(false);
+                place.set_idle(true);
+                place
+            })
+            .collect();
+        let unused: Vec<Place> = (0..30).map(|_| roster.admit(peer(1)).unwrap()).collect();
+        for place in places.iter().chain(&unused[20..]) {
+            assert!(!is_evicted(place).await);
+        }
+        for place in &unused[..20] {
+            assert!(is_evicted(place).await);
         }
     }
 
