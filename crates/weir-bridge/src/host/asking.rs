@@ -9,6 +9,8 @@ use crate::engine::{AskKind, Question};
 
 /// Most characters of a tool's arguments that are shown.
 const MOST: usize = 1_500;
+/// Empty lines in a row that are shown.
+const MAX_EMPTY_LINES: usize = 2;
 
 /// What is asked; nothing where it is not for a person.
 pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
@@ -43,6 +45,15 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
         ),
         _ => return None,
     })
+}
+
+/// What is said of a request that cannot be answered in a chat.
+pub(super) fn other_request(request: &RequestKind) -> Option<String> {
+    let RequestKind::Elicitation { server, message } = request else { return None };
+    let (server, message) = (fenced(server), fenced(message));
+    Some(format!(
+        "The MCP server\n\n{server}\n\nasks for something that cannot be answered in a chat:\n\n{message}\n\nUnless it is answered elsewhere, it is refused after a while."
+    ))
 }
 
 /// A rule that allows something, in words. Other suggestions, such as another permission mode, reach too far for a
@@ -99,8 +110,46 @@ fn arguments(input: &Value) -> String {
     }
 }
 
+/// A text in which nothing hides: characters that are not seen, or that turn others around, are named, and a gap is as
+/// long as it has to be.
+fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    let mut empty = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim().is_empty() && line.ends_with('\n') {
+            empty += 1;
+            if empty <= MAX_EMPTY_LINES {
+                shown.push('\n');
+            }
+            continue;
+        }
+        if empty > MAX_EMPTY_LINES {
+            shown.push_str(&format!("({} more empty lines)\n", empty - MAX_EMPTY_LINES));
+        }
+        empty = 0;
+        for character in line.chars() {
+            match character {
+                '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}' => {
+                    shown.push_str(&format!("<U+{:04X}>", u32::from(character)));
+                }
+                '\n' | '\t' => shown.push(character),
+                hidden if hidden.is_control() => shown.push_str(&format!("<U+{:04X}>", u32::from(hidden))),
+                other => shown.push(other),
+            }
+        }
+    }
+    shown
+}
+
 /// A text in a code block, shortened if it is long.
 fn fenced(text: &str) -> String {
+    let text = &visible(text);
     let mut shown: String = text.chars().take(MOST).collect();
     if shown.len() < text.len() {
         shown.push_str("\n(there is more)");
@@ -126,6 +175,15 @@ mod tests {
         let shown = arguments(&change);
         assert_eq!(shown, "In `/w/a.py`, everywhere, this:\n\n```\na\n```\n\nbecomes this:\n\n```\nb\n```");
         assert_eq!(arguments(&json!({"command": "ls"})), "```\nls\n```");
+    }
+
+    #[test]
+    fn nothing_hides_in_a_command() {
+        let turned = arguments(&json!({"command": "echo \u{202e}fr- mr\u{200b}\r"}));
+        assert_eq!(turned, "```\necho <U+202E>fr- mr<U+200B><U+000D>\n```");
+        let far = arguments(&json!({"command": format!("ls{}rm -rf .", "\n".repeat(40))}));
+        assert_eq!(far, "```\nls\n\n\n(37 more empty lines)\nrm -rf .\n```");
+        assert_eq!(arguments(&json!({"command": "a\tb\n\nc"})), "```\na\tb\n\nc\n```");
     }
 
     #[test]
