@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
 use weir_bridge::BridgeError;
 use weir_bridge::channel::{
-    Capabilities, Channel, Doing, Incoming, IncomingBody, Inlet, MessageRef, Operation, OperationError,
-    Place, Sender,
+    Capabilities, Channel, Doing, Incoming, IncomingBody, IncomingText, Inlet, MessageRef, Operation,
+    OperationError, Place, Sender,
 };
 use weir_bridge::markup::Markup;
 
@@ -53,7 +53,7 @@ impl MemoryChat {
             addressed: true,
             order: i64::try_from(number).unwrap_or(i64::MAX),
             message: None,
-            body: IncomingBody::Text { text: "hello".to_owned(), attachments: Vec::new(), reply_to: None },
+            body: IncomingBody::Text(IncomingText::new("hello")),
         };
         loop {
             let opened = self.opened.notified();

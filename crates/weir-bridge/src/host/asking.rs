@@ -16,16 +16,18 @@ const MAX_EMPTY_LINES: usize = 2;
 pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
     Some(match request {
         RequestKind::Permission { tool_name, input, description, reason, blocked_path, suggestions } => {
-            let mut details: Vec<String> = description.into_iter().chain(reason).collect();
-            details.extend(blocked_path.map(|path| format!("It is outside the allowed folders: `{path}`")));
+            let mut details: Vec<String> =
+                description.into_iter().chain(reason).map(|text| visible(&text)).collect();
+            let path = blocked_path.map(|path| visible(&path));
+            details.extend(path.map(|path| format!("It is outside the allowed folders: `{path}`")));
             details.push(arguments(&input));
             let rules: Vec<String> = suggestions.iter().filter_map(rule_in_words).collect();
             let always = (!rules.is_empty()).then(|| rules.join(", "));
-            AskKind::Permission { tool: tool_name, details: details.join("\n\n"), always }
+            AskKind::Permission { tool: visible(&tool_name), details: details.join("\n\n"), always }
         }
         RequestKind::Plan { plan, .. } => AskKind::Permission {
             tool: "this plan".to_owned(),
-            details: plan.unwrap_or_default(),
+            details: visible(&plan.unwrap_or_default()),
             always: None,
         },
         RequestKind::Question { questions, .. } => AskKind::Questions(
@@ -97,14 +99,15 @@ fn arguments(input: &Value) -> String {
     };
     match (text("file_path"), text("content"), text("old_string"), text("new_string")) {
         (Some(path), Some(content), None, None) if known(&["file_path", "content"]) => {
-            format!("`{path}` gets this content:\n\n{}", fenced(content))
+            format!("`{}` gets this content:\n\n{}", visible(path), fenced(content))
         }
         (Some(path), None, Some(old), Some(new))
             if known(&["file_path", "old_string", "new_string", "replace_all"]) =>
         {
             let all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
             let how = if all { "everywhere" } else { "once" };
-            format!("In `{path}`, {how}, this:\n\n{}\n\nbecomes this:\n\n{}", fenced(old), fenced(new))
+            let (path, old, new) = (visible(path), fenced(old), fenced(new));
+            format!("In `{path}`, {how}, this:\n\n{old}\n\nbecomes this:\n\n{new}")
         }
         _ => fenced(&serde_json::to_string_pretty(input).unwrap_or_default()),
     }
@@ -163,8 +166,10 @@ fn fenced(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use weir_transcript::RequestKind;
 
-    use super::{arguments, for_session};
+    use super::{arguments, for_session, kind};
+    use crate::engine::AskKind;
 
     #[test]
     fn what_would_be_written_is_shown_as_it_would_be() {
@@ -175,6 +180,21 @@ mod tests {
         let shown = arguments(&change);
         assert_eq!(shown, "In `/w/a.py`, everywhere, this:\n\n```\na\n```\n\nbecomes this:\n\n```\nb\n```");
         assert_eq!(arguments(&json!({"command": "ls"})), "```\nls\n```");
+    }
+
+    #[test]
+    fn nothing_hides_beside_a_command() {
+        let request = RequestKind::Permission {
+            tool_name: "Write".to_owned(),
+            input: json!({"file_path": "/w/\u{202e}a", "content": "x"}),
+            description: Some("a \u{200b}file".to_owned()),
+            reason: None,
+            blocked_path: Some("/w/\u{202e}a".to_owned()),
+            suggestions: Vec::new(),
+        };
+        let Some(AskKind::Permission { details, .. }) = kind(request) else { panic!("it is a permission") };
+        assert!(!details.contains(['\u{202e}', '\u{200b}']), "{details}");
+        assert!(details.starts_with("a <U+200B>file") && details.contains("`/w/<U+202E>a`"), "{details}");
     }
 
     #[test]
