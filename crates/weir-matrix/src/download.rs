@@ -85,10 +85,54 @@ fn decrypt(data: Vec<u8>, file: EncryptedFile) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use matrix_sdk::Client;
     use matrix_sdk::ruma::events::room::MediaSource;
     use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use weir_bridge::channel::RemoteFile;
 
-    use super::{decrypt, reference};
+    use super::{decrypt, download, reference};
+
+    /// A homeserver that knows files without a login only, and says nothing of their size.
+    async fn old_homeserver(file: Vec<u8>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                let is_known = head.starts_with(b"GET /_matrix/media/v3/download/e.org/1 ");
+                let status = if is_known { "200 OK" } else { "404 Not Found" };
+                let body: &[u8] = if is_known { &file } else { b"{}" };
+                let _ = stream
+                    .write_all(format!("HTTP/1.1 {status}\r\nconnection: close\r\n\r\n").as_bytes())
+                    .await;
+                let _ = stream.write_all(body).await;
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn no_more_is_taken_than_is_wanted() {
+        let size = 3 << 20;
+        let address = old_homeserver(vec![7; size]).await;
+        let client = Client::builder().homeserver_url(address).build().await.unwrap();
+        let file = RemoteFile {
+            name: "a".into(),
+            media_type: "image/png".into(),
+            size: None,
+            reference: json!({"url": "mxc://e.org/1"}).to_string(),
+        };
+        assert_eq!(download(&client, &file, 3 << 20).await.map(|data| data.len()), Ok(size));
+        assert_eq!(download(&client, &file, 2 << 20).await, Err("it has more than 2 MB".to_owned()));
+        let gone = RemoteFile { reference: json!({"url": "mxc://e.org/2"}).to_string(), ..file };
+        let error = download(&client, &gone, 2 << 20).await.unwrap_err();
+        assert_eq!(error, "the homeserver answers with status 404");
+    }
 
     #[test]
     fn a_reference_is_the_file_again() {

@@ -48,7 +48,7 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
         }
         RequestKind::Plan { plan, .. } => AskKind::Permission {
             tool: "this plan".to_owned(),
-            details: plan.unwrap_or_default(),
+            details: reveal(&plan.unwrap_or_default()).into_owned(),
             always: None,
         },
         RequestKind::Question { questions, .. } => AskKind::Questions(
@@ -80,6 +80,16 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
         }
         _ => return None,
     })
+}
+
+/// What is said of a request that cannot be answered in a chat.
+pub(super) fn other_request(request: &RequestKind) -> Option<String> {
+    let RequestKind::Elicitation { server, message, .. } = request else { return None };
+    let (server, message) = (fenced(server), fenced(message));
+    Some(format!(
+        "The MCP server\n\n{server}\n\nasks for something that cannot be answered in a chat:\n\n{message}\n\nUnless it \
+         is answered elsewhere, it is refused after a while."
+    ))
 }
 
 /// A field of a form as a question.
@@ -180,8 +190,10 @@ fn fenced(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use weir_transcript::RequestKind;
 
-    use super::{arguments, for_session};
+    use super::{arguments, for_session, kind};
+    use crate::engine::AskKind;
 
     #[test]
     fn what_would_be_written_is_shown_as_it_would_be() {
@@ -192,6 +204,30 @@ mod tests {
         let shown = arguments(&change);
         assert_eq!(shown, "In `/w/a.py`, everywhere, this:\n\n```\na\n```\n\nbecomes this:\n\n```\nb\n```");
         assert_eq!(arguments(&json!({"command": "ls"})), "```\nls\n```");
+    }
+
+    #[test]
+    fn nothing_hides_beside_a_command() {
+        let request = RequestKind::Permission {
+            tool_name: "Write".to_owned(),
+            input: json!({"file_path": "/w/\u{202e}a", "content": "x"}),
+            description: Some("a \u{200b}file".to_owned()),
+            reason: None,
+            blocked_path: Some("/w/\u{202e}a".to_owned()),
+            suggestions: Vec::new(),
+        };
+        let Some(AskKind::Permission { details, .. }) = kind(request) else { panic!("it is a permission") };
+        assert!(!details.contains(['\u{202e}', '\u{200b}']), "{details}");
+        assert!(details.starts_with("a <U+200B>file") && details.contains("`/w/<U+202E>a`"), "{details}");
+    }
+
+    #[test]
+    fn nothing_hides_in_a_command() {
+        let turned = arguments(&json!({"command": "echo \u{202e}fr- mr\u{200b}\r"}));
+        assert_eq!(turned, "```\necho <U+202E>fr- mr<U+200B><U+000D>\n```");
+        let far = arguments(&json!({"command": format!("ls{}rm -rf .", "\n".repeat(40))}));
+        assert_eq!(far, "```\nls\n\n\n(37 more empty lines)\nrm -rf .\n```");
+        assert_eq!(arguments(&json!({"command": "a\tb\n\nc"})), "```\na\tb\n\nc\n```");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_transcript::{RequestKind, RequestState, TurnCause};
 use weir_wire::MessageId;
 
-use super::asking::{kind, rule_in_words};
+use super::asking::{kind, other_request, rule_in_words};
 use crate::engine::{Ask, Report};
 
 /// Turns events into reports.
@@ -174,7 +174,11 @@ impl Listener {
                 if self.asked().insert(request_id.clone(), rules).is_some() {
                     return None;
                 }
-                return kind(request).map(|kind| Report::Asked(Ask { request: request_id, kind }));
+                let other = other_request(&request);
+                return match kind(request) {
+                    Some(kind) => Some(Report::Asked(Ask { request: request_id, kind })),
+                    None => other.map(|text| Report::Unasked { text }),
+                };
             }
             RequestState::Allowed { by, .. } => by_whom("Allowed", by),
             RequestState::Denied { by, .. } => by_whom("Denied", by),

@@ -6,6 +6,23 @@ use super::limits::{Excess, Verdict};
 use super::records::{FileState, InboxId, InboxRecord, Kind, Outcome, put};
 use super::{Bridge, QueueMode, delivery_mark, typed, words};
 
+/// Most characters of a person's name that are shown.
+const MAX_NAME: usize = 64;
+
+/// What came in, with a name that cannot pass for something else: people choose what they are called.
+fn with_plain_name(mut incoming: Incoming) -> Incoming {
+    let is_plain = |character: &char| {
+        let turns =
+            matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+        !character.is_control() && !turns && !"*_`[]<>".contains(*character)
+    };
+    let name: String = incoming.sender.name.chars().filter(is_plain).take(MAX_NAME).collect();
+    let name = name.trim();
+    incoming.sender.name =
+        if name.is_empty() { incoming.sender.id.as_str().to_owned() } else { name.to_owned() };
+    incoming
+}
+
 impl Bridge {
     /// Takes what came in. It is acknowledged once it is kept, or once it is clear that nothing comes of it.
     pub(super) fn accept(&mut self, incoming: &Incoming) {
@@ -19,6 +36,7 @@ impl Bridge {
         if incoming.sender.is_bot || self.seen.contains(&delivery_mark(&channel, &key)) {
             return;
         }
+        let incoming = &with_plain_name(incoming.clone());
         if self.role(incoming).is_none() {
             self.stranger(incoming);
             return;

@@ -138,7 +138,7 @@ impl Bridge {
     }
 
     /// The text of a card was sent as a file, or was not.
-    pub(super) fn document_performed(&mut self, id: u64, failure: Option<OperationError>) {
+    pub(super) fn document_performed(&mut self, id: u64, failure: Option<&OperationError>) {
         let now = self.now;
         let Some(card) = self.cards.get_mut(&id) else { return };
         let place = card.record.place.clone();

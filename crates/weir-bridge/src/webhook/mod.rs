@@ -5,6 +5,7 @@
 //! refused, and the same `id` again is the same delivery.
 
 mod incoming;
+mod listen;
 mod outgoing;
 mod server;
 mod signature;
@@ -82,7 +83,8 @@ impl Channel for WebhookChannel {
                 }
             })?;
             inlet.connected(true);
-            server::serve(listener, inlet, self.options.secret.clone()).await
+            server::serve(listener, inlet, self.options.secret.clone()).await;
+            Ok(())
         })
     }
 

@@ -14,11 +14,10 @@ use axum::routing::post;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use super::incoming;
 use super::signature::{HEADER_SIGNATURE, HEADER_TIMESTAMP, check, check_time};
+use super::{incoming, listen};
 use crate::channel::Inlet;
 use crate::config::Secret;
-use crate::error::BridgeError;
 
 /// Longest body, with its files.
 const MAX_BYTES: usize = 32 << 20;
@@ -36,10 +35,8 @@ struct Shared {
 }
 
 /// Takes requests until it is dropped.
-pub(super) async fn serve(listener: TcpListener, inlet: Inlet, secret: Secret) -> Result<(), BridgeError> {
-    let channel = inlet.channel().to_string();
-    let served = axum::serve(listener, app(inlet, secret, PATIENCE)).await;
-    served.map_err(|error| BridgeError::Channel { channel, reason: error.to_string() })
+pub(super) async fn serve(listener: TcpListener, inlet: Inlet, secret: Secret) {
+    listen::serve(listener, app(inlet, secret, PATIENCE), listen::HEAD_PATIENCE).await;
 }
 
 fn app(inlet: Inlet, secret: Secret, patience: Duration) -> Router {

@@ -181,3 +181,16 @@ fn no_answer_in_time_is_a_no_and_the_card_says_so() {
     chat.presses(&card, allow);
     assert_eq!(chat.commands.len(), before, "it is too late");
 }
+
+#[test]
+fn a_name_cannot_pass_for_something_else() {
+    let mut chat = Chat::new();
+    let (card, allow) = chat.asks();
+    let named = Sender { name: "Anna**\n\n> Denied by \u{202e}the owner".into(), ..anna() };
+    chat.incoming(
+        named,
+        "1",
+        weir_bridge::channel::IncomingBody::Button { to: card.as_str().into(), data: allow },
+    );
+    assert_eq!(chat.shown[&card].lines().next(), Some("Allowed by Anna Denied by the owner: Bash"));
+}

@@ -83,6 +83,37 @@ fn what_is_wrong_is_said_and_secrets_are_not() {
     assert!(done.stderr.contains("bad.toml") && done.stderr.contains("workspace"), "{done:?}");
 }
 
+#[test]
+fn an_address_that_reads_like_another_one_is_refused() {
+    let place = Place::new();
+    let file = configure(&place);
+    let text = std::fs::read_to_string(&file).unwrap();
+    for address in ["https://good.example@evil.example/", "https://user:hidden@example.org/"] {
+        std::fs::write(&file, text.replace("http://127.0.0.1:9/", address)).unwrap();
+        for command in ["check", "run"] {
+            let done = place.weir(&["bridge", command, "--config", &file]).expect(1);
+            assert!(done.stderr.contains("webhook.url: the address has a name or a password"), "{done:?}");
+            assert!(!format!("{done:?}").contains("hidden"), "{done:?}");
+        }
+    }
+    std::fs::write(
+        &file,
+        text.replace("[defaults]\n", "[defaults]\npermission_mode = \"bypassPermissions\"\n"),
+    )
+    .unwrap();
+    let done = place.weir(&["bridge", "run", "--config", &file]).expect(1);
+    assert!(done.stderr.contains("a chat cannot have bypassPermissions"), "{done:?}");
+}
+
+#[test]
+fn a_command_of_the_cli_is_unknown_in_a_chat() {
+    let place = Place::new();
+    let talk = "/config permissionMode=acceptEdits\n/help\n";
+    let done = place.weir_input(&["bridge", "try", "--simulated"], talk).expect(0);
+    assert!(done.text().contains("There is no command `/config` here"), "{done:?}");
+    assert!(done.text().contains("`/cd FOLDER`"), "{done:?}");
+}
+
 /// A configuration with Matrix, where nobody answers.
 fn configure_matrix(place: &Place, login: &str) -> String {
     let file = place.path("matrix.toml");

@@ -81,6 +81,33 @@ async fn a_permission_is_a_button_and_the_first_answer_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_button_works_in_its_own_chat_and_until_its_question_is_closed() {
+    let mut place = Place::new().await;
+    place.settings.people.insert(("telegram".into(), BEN.to_string().into()), Role::User);
+    let bridge = place.start().await;
+    let script = json!([{"tool": "Bash", "input": {"command": "touch made.txt"}}, {"text": "It is made."}]);
+    place.double.says(ANNA, &format!("@@{script}"));
+    let (number, shown) =
+        place.double.sees("the question", |shown| shown.text.contains("May Bash be used?")).await;
+    let (_, allow) = shown.buttons.iter().find(|(label, _)| label == "Allow").unwrap().clone();
+    let refused = |chat: i64| {
+        move |shown: &double::Shown| shown.chat == chat && shown.text.contains("That button does nothing")
+    };
+    // Ben has seen what the button carries, and presses it below a message of his own.
+    place.double.says(BEN, "/help");
+    let (other, _) = place.double.sees("another chat", |shown| shown.chat == BEN).await;
+    place.double.presses(BEN, other, &allow);
+    place.double.sees("the refusal", refused(BEN)).await;
+    assert!(!place.path("work/made.txt").exists());
+    place.double.presses(ANNA, number, &allow);
+    place.double.sees("the closed question", |shown| shown.text.contains("Allowed by User100")).await;
+    place.double.presses(ANNA, number, &allow);
+    place.double.sees("the refusal", refused(ANNA)).await;
+    bridge.settled(2).await;
+    bridge.end(&place).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_with_a_number() {
     let place = Place::new().await;
     let bridge = place.start().await;
