@@ -33,6 +33,9 @@ pub const FLAGS: &[&str] = &[
     "--forward-subagent-text",
 ];
 
+/// Where a copy of a session ends. The CLI leaves it out of its help.
+pub(crate) const FORK_AT: &str = "--resume-session-at";
+
 /// The arguments of a process. `supports` says whether the CLI has a flag.
 pub(crate) fn arguments(
     options: &SessionOptions,
@@ -88,6 +91,7 @@ fn conversation(
             args.value("--resume", id.as_str());
             if spawn.fork {
                 args.flag("--fork-session");
+                args.option(FORK_AT, spawn.fork_at.as_deref());
             }
         }
         (None, _) if options.conversation == Conversation::Continue && !spawn.afresh => {
@@ -164,8 +168,8 @@ mod tests {
         options.persistence = false;
         options.subagent_text = true;
         let id = SessionId::new("h");
-        let resumed = Spawn { resume: Some(id.clone()), fork: true, afresh: false };
-        let new = Spawn { resume: None, fork: false, afresh: false };
+        let resumed = Spawn { resume: Some(id.clone()), fork: true, ..Spawn::default() };
+        let new = Spawn::default();
         let mut passed = flags(&options, &resumed, None);
         passed.extend(flags(&options, &new, Some(&id)));
         options.conversation = Conversation::Continue;
@@ -174,11 +178,32 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_ends_where_it_is_told_to() {
+        let (resume, fork_at) = (Some(SessionId::new("h")), Some("line".to_owned()));
+        let spawn = Spawn { resume, fork: true, fork_at, ..Spawn::default() };
+        let list = arguments(&SessionOptions::new(), &spawn, None, &|_| true);
+        assert!(list.contains(&"--resume-session-at=line".into()), "{list:?}");
+        // Without a copy it would cut the session itself.
+        let list = arguments(&SessionOptions::new(), &Spawn { fork: false, ..spawn }, None, &|_| true);
+        assert!(!list.contains(&"--resume-session-at=line".into()), "{list:?}");
+    }
+
+    #[test]
+    fn no_schema_is_an_argument() {
+        let mut options = SessionOptions::new();
+        options.output_schema = Some(serde_json::json!({"type": "object", "title": "secret"}));
+        let list = arguments(&options, &Spawn::default(), None, &|_| true);
+        assert!(list.iter().all(|argument| !argument.to_string_lossy().contains("secret")), "{list:?}");
+        let greeting = options.machine_settings().greeting.request().unwrap();
+        assert_eq!(greeting.extra["jsonSchema"]["title"], "secret");
+    }
+
+    #[test]
     fn continues_the_last_session_of_the_folder_only_when_asked() {
         let is_continued =
             |options: &SessionOptions, spawn: &Spawn| flags(options, spawn, None).contains("--continue");
-        let new = Spawn { resume: None, fork: false, afresh: false };
-        let resumed = Spawn { resume: Some(SessionId::new("h")), fork: false, afresh: false };
+        let new = Spawn::default();
+        let resumed = Spawn { resume: Some(SessionId::new("h")), ..Spawn::default() };
         let mut options = SessionOptions::default();
         assert!(!is_continued(&options, &new) && !is_continued(&options, &resumed));
         options.conversation = Conversation::Continue;

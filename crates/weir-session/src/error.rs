@@ -111,6 +111,9 @@ pub enum StartError {
     /// Another process has the session or the workspace.
     #[error("{0}")]
     Locked(String),
+    /// This version of the CLI cannot do what was asked.
+    #[error("{0}")]
+    Unsupported(String),
     /// Something else.
     #[error("{0}")]
     Other(String),

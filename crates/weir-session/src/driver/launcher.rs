@@ -13,7 +13,7 @@ use uuid::Uuid;
 use weir_process::{Capabilities, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::SessionId;
 
-use crate::arguments::arguments;
+use crate::arguments::{FORK_AT, arguments};
 use crate::error::{SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::machine::Spawn;
@@ -121,7 +121,8 @@ impl Launcher {
 
     /// Whoever wants these has to ask, and to hear if there is no answer.
     fn needs_handshake(&self) -> bool {
-        !self.options.hooks.is_empty() || !self.options.mcp_servers.is_empty()
+        let options = &self.options;
+        !options.hooks.is_empty() || !options.mcp_servers.is_empty() || options.output_schema.is_some()
     }
 
     /// Looks up what has to be looked up; nothing if all is known.
@@ -177,6 +178,9 @@ impl Launcher {
             How::Cli(None) => Err(failed(StartError::Other("the CLI was not looked for".into()))),
             How::Cli(Some(prepared)) => {
                 let Prepared { program, capabilities } = &**prepared;
+                if let Some(known) = capabilities {
+                    check_version(&self.options, spawn, known).map_err(failed)?;
+                }
                 let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
                 let args = arguments(&self.options, spawn, new_id.as_ref(), &supports);
                 let launch = launch(&self.options, program, args);
@@ -225,7 +229,29 @@ fn random_id() -> SessionId {
 /// Whether something is wanted that only some versions have. Asking a CLI for its version takes from a third of a
 /// second to several, so it is asked only then.
 fn depends_on_version(options: &SessionOptions) -> bool {
-    options.max_cost_usd.is_some() || !options.persistence || options.subagent_text
+    options.max_cost_usd.is_some()
+        || !options.persistence
+        || options.subagent_text
+        || options.output_schema.is_some()
+        || matches!(options.conversation, Conversation::ForkAt { .. })
+}
+
+/// Refuses what the CLI cannot do and would leave out without a word.
+fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) -> Result<(), StartError> {
+    let lacks = |what: &str| {
+        Err(StartError::Unsupported(format!(
+            "this version of Claude Code ({}) cannot {what}; update it with `npm install -g @anthropic-ai/claude-code`",
+            known.version()
+        )))
+    };
+    // The schema itself goes over standard input; the flag tells which versions can do it.
+    if options.output_schema.is_some() && !known.has_flag("--json-schema") {
+        return lacks("answer in a given JSON schema");
+    }
+    if spawn.fork_at.is_some() && !known.has_flag(FORK_AT) {
+        return lacks("continue a conversation from an earlier point");
+    }
+    Ok(())
 }
 
 fn launch(options: &SessionOptions, program: &Path, args: Vec<OsString>) -> Launch {
