@@ -61,7 +61,7 @@ pub use options::{HostOptions, Recipe};
 pub use pages::{
     Created, Export, ExportFormat, ListSessions, LogEvent, LogPage, ResumeReport, SessionPage, TranscriptPage,
 };
-pub use settings::{Actor, KeptSettings, NewSession, SessionSettings};
+pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};
 pub use weir_session::Decision;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use weir_store::ConversationId;
+use weir_wire::MessageId;
 
 use crate::error::HostError;
 
@@ -48,6 +49,9 @@ pub struct NewSession {
     pub max_cost_usd: Option<f64>,
     /// Most rounds with the model in a turn.
     pub max_turns: Option<u32>,
+    /// The JSON Schema that answers must fit.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub output_schema: Option<serde_json::Value>,
     /// Where it comes from: `page`, `api`, `loop`, `bridge`, `openai`.
     #[serde(skip_deserializing)]
     pub origin: String,
@@ -79,6 +83,22 @@ impl NewSession {
         }
         Ok(())
     }
+}
+
+/// A copy of a session up to the answer to one of its messages, and what it works with. Folder, tools and limits are
+/// those of the session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branch {
+    /// The message whose answer is the last that the copy has.
+    pub message: MessageId,
+    /// What people call it; the session's name with a mark where none is given.
+    pub name: Option<String>,
+    /// The model; the CLI's own choice where none is given.
+    pub model: Option<String>,
+    /// Is added to the system prompt.
+    pub append_system_prompt: Option<String>,
+    /// The JSON Schema that answers must fit.
+    pub output_schema: Option<serde_json::Value>,
 }
 
 /// The longest argument that is one word.
@@ -140,6 +160,9 @@ pub struct KeptSettings {
     /// Most rounds with the model in a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// The JSON Schema that answers must fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<serde_json::Value>,
     /// Where it comes from.
     pub origin: String,
     /// Who created it.
@@ -147,6 +170,9 @@ pub struct KeptSettings {
     /// The CLI's session to begin a copy of, until the copy has a name of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<String>,
+    /// The last line of the CLI's session that the copy has, by its uuid; none for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork_at: Option<String>,
     /// What the conversation that it was forked from had cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inherited_usd: Option<f64>,
