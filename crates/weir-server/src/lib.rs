@@ -38,6 +38,6 @@ pub use serve::{
     Certificate, Listening, LoadedCertificate, PublicUrl, ReadyFile, ServeError, ServeOptions, Server,
     Stopping, TlsError, link, listening_is_remote, write_ready_file,
 };
-pub use settings::{RequestLimits, ServerSettings, base_path};
+pub use settings::{OpenAiSettings, RequestLimits, ServerSettings, base_path};
 pub use state::{App, Parts, Phase};
 pub use telemetry::{LogFormat, Telemetry, TelemetryError, start_telemetry};

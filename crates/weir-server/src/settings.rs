@@ -16,14 +16,38 @@ pub struct ServerSettings {
     pub models: Vec<String>,
     /// Permission modes that may be asked for.
     pub permission_modes: Vec<String>,
-    /// Parameters of OpenAI's clients that are ignored although they cannot be honoured.
-    pub openai_ignores: Vec<String>,
+    /// How OpenAI's clients are answered.
+    pub openai: OpenAiSettings,
     /// Whether this is the demonstration on the simulated CLI.
     pub demo: bool,
     /// How much, how long, how often.
     pub limits: RequestLimits,
     /// Time between heartbeats of a stream.
     pub heartbeat: Duration,
+}
+
+/// How OpenAI's clients are answered.
+#[derive(Debug, Clone)]
+pub struct OpenAiSettings {
+    /// Refuse parameters that tune an answer and cannot be honoured. Otherwise they are ignored, with a warning.
+    pub strict: bool,
+    /// Parameters that are ignored in any case.
+    pub ignores: Vec<String>,
+    /// How long a turn runs on after its last client has gone, for another try to find it.
+    pub grace: Duration,
+    /// How long a turn may take, whatever it waits for.
+    pub timeout: Duration,
+}
+
+impl Default for OpenAiSettings {
+    fn default() -> Self {
+        Self {
+            strict: false,
+            ignores: Vec::new(),
+            grace: Duration::from_secs(15),
+            timeout: Duration::from_secs(60 * 60),
+        }
+    }
 }
 
 /// How much, how long, how often.
@@ -66,7 +90,7 @@ impl Default for ServerSettings {
             roots: Vec::new(),
             models: ["default", "opus", "sonnet", "haiku"].map(str::to_owned).into(),
             permission_modes: ["default", "acceptEdits", "plan", "dontAsk"].map(str::to_owned).into(),
-            openai_ignores: Vec::new(),
+            openai: OpenAiSettings::default(),
             demo: false,
             limits: RequestLimits::default(),
             heartbeat: Duration::from_secs(15),

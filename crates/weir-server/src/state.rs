@@ -10,7 +10,7 @@ use crate::audit::Audit;
 use crate::auth::{Buckets, Tokens};
 use crate::guard::Places;
 use crate::metrics::Metrics;
-use crate::openai::Histories;
+use crate::openai::{Front, Histories};
 use crate::settings::ServerSettings;
 
 /// What a server is made of.
@@ -57,7 +57,7 @@ struct Inner {
     attempts: Mutex<Buckets>,
     phase: watch::Sender<Phase>,
     streams: AtomicUsize,
-    histories: Mutex<Histories>,
+    front: Front,
 }
 
 impl App {
@@ -72,7 +72,7 @@ impl App {
                 attempts: Mutex::default(),
                 phase: watch::Sender::new(Phase::Serving),
                 streams: AtomicUsize::new(0),
-                histories: Mutex::new(histories),
+                front: Front::new(histories),
             }),
         }
     }
@@ -136,9 +136,9 @@ impl App {
         self.inner.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sessions that clients of the OpenAI-compatible front come back to.
-    pub(crate) fn histories(&self) -> MutexGuard<'_, Histories> {
-        self.inner.histories.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the requests of OpenAI's clients share.
+    pub(crate) fn front(&self) -> &Front {
+        &self.inner.front
     }
 
     /// Whether a path is one of the page's files.

@@ -31,7 +31,7 @@ impl Settings {
             base_path: base_path(&opts.listen),
             roots: roots.clone(),
             limits: limits(opts.requests_per_minute),
-            openai_ignores: opts.openai_ignore,
+            openai: opts.openai.into_settings(),
             ..ServerSettings::default()
         };
         if !opts.offer_model.is_empty() {

@@ -28,7 +28,7 @@ fn a_real_cli_answers_streams_and_is_interrupted() {
         place = place.set(&name.to_string_lossy(), value);
     }
     let place = place.set("WEIR_CLAUDE", cli.program.as_os_str()).set("WEIR_TEST_PLACE", mark);
-    let mut served = Served::in_place(place, &[]);
+    let mut served = Served::in_place(place, &["--openai-grace", "200ms"]);
     let first = script(r#"{"text":"The first answer."}"#);
     let body = json!({"model": "default", "messages": [{"role": "user", "content": first}]});
     let answer = served.client.post("/v1/chat/completions", &body).expect(200);

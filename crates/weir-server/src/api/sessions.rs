@@ -47,6 +47,7 @@ pub(crate) async fn create(
         append_system_prompt: body.append_system_prompt,
         max_cost_usd: body.max_cost_usd,
         max_turns: body.max_turns,
+        output_schema: None,
         origin: origin.to_owned(),
     };
     let created = app.host().create(new, &Actor::new(&who.name)).await?;

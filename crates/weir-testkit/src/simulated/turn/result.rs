@@ -93,6 +93,10 @@ impl ResultLine {
                 error("error_during_execution", reason, text)
             }
         };
+        let (denials, structured) = {
+            let mut state = sim.state();
+            (std::mem::take(&mut state.denials), state.structured.take())
+        };
         let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Some(Self {
             ended,
@@ -101,8 +105,8 @@ impl ResultLine {
             // What was spent is not in the usage of a turn that ran out of money.
             tokens: if matches!(end, End::Budget(_)) { Tokens::default() } else { run.tokens },
             stop_reason: run.stop_reason.clone(),
-            denials: std::mem::take(&mut sim.state().denials),
-            structured: sim.state().structured.take(),
+            denials,
+            structured,
             messages: run.messages.clone(),
             origin: None,
             milliseconds: milliseconds(run.started.elapsed()),
