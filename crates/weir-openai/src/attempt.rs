@@ -76,13 +76,13 @@ pub enum Stage {
     Abandoned,
     /// It has an answer.
     Answered,
-    /// It failed in a way that clients take for temporary, this long ago in milliseconds.
+    /// It failed.
     Failed {
-        /// When.
+        /// How long ago, in milliseconds.
         ago_ms: i64,
+        /// Whether clients take the failure for a temporary one.
+        looks_temporary: bool,
     },
-    /// It failed, and no client would try again.
-    Refused,
     /// It began before this server did.
     Unknown,
 }
@@ -100,9 +100,20 @@ pub enum Verdict {
 
 /// How long a client may come back with the same request and mean the same turn.
 const MEMORY_MS: i64 = 15 * 60 * 1000;
-/// How long an unchanged request gets the same failure again. Clients that do not say that they retry do so within this
-/// time, most of them within seconds.
-pub const FAILURE_MS: i64 = 60 * 1000;
+/// How long an unchanged request gets the same failure again where that looks temporary: clients that do not say that they
+/// retry do so within this time. The AI SDK takes six seconds for its tries, aider a little more than a minute.
+const TEMPORARY_MS: i64 = 90 * 1000;
+/// The same for other failures, which few clients try again, and people after they have put something right.
+const LASTING_MS: i64 = 10 * 1000;
+
+impl Stage {
+    /// How long the same request gets the same failure again, in milliseconds.
+    pub fn replays_for_ms(self) -> Option<i64> {
+        let Self::Failed { ago_ms, looks_temporary } = self else { return None };
+        let window = if looks_temporary { TEMPORARY_MS } else { LASTING_MS };
+        Some(window - ago_ms).filter(|left| *left > 0)
+    }
+}
 
 /// Decides whether a request is another try of a turn that is known.
 pub fn judge(attempt: &Attempt, known: Option<Known<'_>>) -> Verdict {
@@ -114,8 +125,8 @@ pub fn judge(attempt: &Attempt, known: Option<Known<'_>>) -> Verdict {
     let attaches = match known.stage {
         Stage::Abandoned => true,
         Stage::Attended => attempt.is_retry,
-        Stage::Answered | Stage::Refused | Stage::Unknown => attempt.is_retry && is_recent,
-        Stage::Failed { ago_ms } => ago_ms < FAILURE_MS || attempt.is_retry && is_recent,
+        Stage::Answered | Stage::Unknown => attempt.is_retry && is_recent,
+        Stage::Failed { .. } => known.stage.replays_for_ms().is_some() || attempt.is_retry && is_recent,
     };
     if attaches { Verdict::Attach } else { Verdict::Begin }
 }
@@ -162,13 +173,14 @@ mod tests {
         let retry = chat("me", retried("1"), "body");
         let first = chat("me", retried("0"), "body");
         let known = |stage, age_ms| Some(Known { body: &first.body, stage, age_ms });
+        let failed = |ago_ms, looks_temporary| Stage::Failed { ago_ms, looks_temporary };
         assert_eq!(judge(&retry, None), Verdict::Begin);
         for stage in [
             Stage::Attended,
             Stage::Abandoned,
             Stage::Answered,
-            Stage::Failed { ago_ms: 90_000 },
-            Stage::Refused,
+            failed(TEMPORARY_MS, true),
+            failed(LASTING_MS, false),
             Stage::Unknown,
         ] {
             assert_eq!(judge(&retry, known(stage, 1000)), Verdict::Attach, "{stage:?}");
@@ -177,10 +189,11 @@ mod tests {
         for (stage, expected) in [
             (Stage::Attended, Verdict::Begin),
             (Stage::Answered, Verdict::Begin),
-            (Stage::Refused, Verdict::Begin),
             (Stage::Abandoned, Verdict::Attach),
-            (Stage::Failed { ago_ms: 8_000 }, Verdict::Attach),
-            (Stage::Failed { ago_ms: FAILURE_MS }, Verdict::Begin),
+            (failed(64_000, true), Verdict::Attach),
+            (failed(TEMPORARY_MS, true), Verdict::Begin),
+            (failed(3_000, false), Verdict::Attach),
+            (failed(LASTING_MS, false), Verdict::Begin),
         ] {
             assert_eq!(judge(&first, known(stage, 1000)), expected, "{stage:?}");
         }

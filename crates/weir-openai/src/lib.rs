@@ -15,7 +15,7 @@ mod models;
 pub mod reply;
 mod request;
 
-pub use attempt::{Attempt, AttemptHeaders, FAILURE_MS, Known, Stage, Verdict, attempt, judge};
+pub use attempt::{Attempt, AttemptHeaders, Known, Stage, Verdict, attempt, judge};
 pub use error::OpenAiError;
 pub use failure::{Ending, FailureSort, TurnFailure};
 pub use history::{Candidate, Place, Scope, place, setup};

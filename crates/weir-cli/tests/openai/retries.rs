@@ -37,6 +37,9 @@ fn a_failed_turn_runs_once_however_often_it_is_tried() {
         assert_eq!((again.status, again.header("x-should-retry")), (502, "false"));
         assert_eq!(again.header("x-weir-retry"), "attached");
         assert_eq!(again.header("x-weir-session"), first.header("x-weir-session"));
+        // A person who reads it knows why nothing happened.
+        let is_told = again.json()["error"]["message"].as_str().unwrap().contains("was not run again");
+        assert_eq!(is_told, !headers.contains(&SECOND));
     }
     assert_eq!(messages(&served).len(), 1);
     // Another request is another request.

@@ -67,6 +67,8 @@ pub(super) struct Conversation {
     pub(super) tells_tools: bool,
     /// The turn was begun by an earlier try.
     pub(super) is_attached: bool,
+    /// For how long the same request gets the same failure again, in seconds.
+    pub(super) replayed_for: Option<i64>,
     /// Why the message before this one got no answer.
     pub(super) earlier_failure: Option<String>,
     _attendance: Attendance,
@@ -79,6 +81,7 @@ struct Opened {
     asked: Asked,
     reply: Reply,
     is_attached: bool,
+    replayed_for: Option<i64>,
     earlier_failure: Option<String>,
 }
 
@@ -94,7 +97,7 @@ impl Conversation {
         // In a task of its own: a client that goes away in the middle must not leave a turn that nobody knows of.
         let opening = tokio::spawn(open(app.clone(), who, request, call));
         let opened = opening.await.map_err(|error| OpenAiError::failed(error.to_string()))??;
-        let Opened { turn, attendance, asked, reply, is_attached, earlier_failure } = opened;
+        let Opened { turn, attendance, asked, reply, is_attached, replayed_for, earlier_failure } = opened;
         let host = app.host();
         let session = turn.session().ok_or_else(|| OpenAiError::failed("the session has no name"))?;
         let cursor = Some(Cursor { epoch: host.epoch().to_owned(), seq: turn.begun.seq });
@@ -107,6 +110,7 @@ impl Conversation {
             watch,
             tells_tools,
             is_attached,
+            replayed_for,
             earlier_failure,
             _attendance: attendance,
             app,
@@ -156,11 +160,14 @@ async fn open(app: App, who: Principal, request: Request, call: Call) -> Result<
     let mut held = slot.lock().await;
     let known = held.as_ref().map(|turn| turn.known());
     let verdict = weir_openai::judge(&call.attempt, known);
+    let replayed_for =
+        known.filter(|_| !call.attempt.is_retry).and_then(|known| known.stage.replays_for_ms());
+    let replayed_for = replayed_for.filter(|_| verdict == Verdict::Attach).map(|left| left / 1_000 + 1);
     let opened = |turn: Arc<Turn>, reply: Reply, claim, earlier_failure, is_attached| {
         let asked = Asked::new(&request, place.clone(), &who.token_id, reply.id().to_owned());
         let attendance = turn.attend(&app, &by);
         settle(&app, &turn, asked.clone(), by.clone(), claim);
-        Opened { turn, attendance, asked, reply, is_attached, earlier_failure }
+        Opened { turn, attendance, asked, reply, is_attached, replayed_for, earlier_failure }
     };
     match (verdict, held.as_ref()) {
         (Verdict::KeyReused, _) => Err(OpenAiError {

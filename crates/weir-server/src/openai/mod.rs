@@ -144,8 +144,17 @@ async fn answer(endpoint: Endpoint, app: App, who: Principal, headers: HeaderMap
         (RETRY, conversation.is_attached.then(|| "attached".to_owned())),
         (EARLIER_FAILURE, conversation.earlier_failure.clone()),
     ];
+    let replayed_for = conversation.replayed_for;
     let answered = if is_stream { streamed(conversation).await } else { whole(conversation).await };
-    let mut response = answered.unwrap_or_else(|error| errors::response(&error));
+    let mut response = answered.unwrap_or_else(|mut error| {
+        if let Some(seconds) = replayed_for {
+            error.message.push_str(&format!(
+                " (this request failed a moment ago and was not run again: change it, or send it again in {seconds} \
+                 seconds)"
+            ));
+        }
+        errors::response(&error)
+    });
     for (name, value) in about {
         if let Some(value) = value.and_then(|value| HeaderValue::from_str(&plain(&value)).ok()) {
             response.headers_mut().insert(name, value);

@@ -70,10 +70,9 @@ impl Turn {
         let (state, now) = (self.state(), clock::now());
         let stage = match (self.outcome.borrow().as_deref(), state.ended_at) {
             (Some(Outcome::Answer(..)), _) => Stage::Answered,
-            (Some(Outcome::Error(error)), Some(at)) if error.looks_temporary() => {
-                Stage::Failed { ago_ms: now - at }
+            (Some(Outcome::Error(error)), at) => {
+                Stage::Failed { ago_ms: now - at.unwrap_or(now), looks_temporary: error.looks_temporary() }
             }
-            (Some(Outcome::Error(_)), _) => Stage::Refused,
             (None, _) if !state.is_settling => Stage::Unknown,
             (None, _) if state.attended > 0 => Stage::Attended,
             (None, _) => Stage::Abandoned,

@@ -6,7 +6,7 @@ use weir_server::{NewToken, Rate, Role, openapi};
 use crate::support::Place;
 
 /// All operations, with the least role that they take; none for those that are open.
-const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
+const OPERATIONS: [(&str, &str, Option<Role>); 38] = [
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
     ("GET", "/metrics", Some(Role::Admin)),
@@ -42,13 +42,14 @@ const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
     ("GET", "/v1/sessions/{id}/events", Some(Role::Viewer)),
     ("POST", "/v1/sessions/{id}/share", Some(Role::Driver)),
     ("GET", "/v1/models", Some(Role::Driver)),
+    ("GET", "/v1/models/{model}", Some(Role::Driver)),
     ("POST", "/v1/chat/completions", Some(Role::Driver)),
     ("POST", "/v1/responses", Some(Role::Driver)),
 ];
 
 /// Whether errors under this path have OpenAI's shape.
 fn is_openai(path: &str) -> bool {
-    matches!(path, "/v1/models" | "/v1/chat/completions" | "/v1/responses")
+    path.starts_with("/v1/models") || matches!(path, "/v1/chat/completions" | "/v1/responses")
 }
 
 /// A path with something in place of its variables.
