@@ -24,23 +24,23 @@ fn parsed(text: &str) -> Value {
 pub(crate) fn check_forms(served: &Served) {
     let format =
         json!({"type": "json_schema", "json_schema": {"name": "person", "strict": true, "schema": schema()}});
-    let body = |stream: bool| {
-        let mut body = chat(&gives(r#"{"name":"Ann"}"#));
+    let body = |stream: bool, name: &str| {
+        let mut body = chat(&gives(&format!(r#"{{"name":"{name}"}}"#)));
         body["response_format"] = format.clone();
         body["stream"] = json!(stream);
         body
     };
-    let answer = served.client.post(CHAT, &body(false)).expect(200);
+    let answer = served.client.post(CHAT, &body(false, "Ann")).expect(200);
     assert_eq!(parsed(&said(&answer)), json!({"name": "Ann"}));
-    let events = served.client.post_events(CHAT, &body(true)).rest();
+    let events = served.client.post_events(CHAT, &body(true, "Amy")).rest();
     let chunks = events.iter().filter(|event| event.data != "[DONE]").map(crate::common::Event::json);
     let text: String = chunks
         .filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned))
         .collect();
-    assert_eq!(parsed(&text), json!({"name": "Ann"}));
+    assert_eq!(parsed(&text), json!({"name": "Amy"}));
 
     // The conversation goes on in the same session and the same form.
-    let mut next = body(false);
+    let mut next = body(false, "Ann");
     let more = [
         json!({"role": "assistant", "content": said(&answer)}),
         json!({"role": "user", "content": gives(r#"{"name":"Bob"}"#)}),

@@ -360,6 +360,9 @@ fn fork(
         closing.push(Item::Host(HostEvent::MessageCancelled { message }));
     }
     closing.push(Item::Host(HostEvent::RecordingEnded));
+    if branch.is_some() {
+        closing.push(Item::Host(HostEvent::Branched));
+    }
     let at = now();
     let view = book.history().view();
     let inherited = kept(parent);

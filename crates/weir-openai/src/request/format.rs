@@ -89,10 +89,17 @@ fn json_format(endpoint: Endpoint, place: &str, format: &Value) -> Result<Output
     }
 }
 
+/// Longest schema, in bytes: it is kept with the settings of its session.
+const MAX_SCHEMA: usize = 128 << 10;
+
 /// The CLI answers with objects only, as OpenAI's own API does.
 fn object_schema(place: &str, schema: Option<&Value>) -> Result<Value, OpenAiError> {
     match schema {
         Some(schema @ Value::Object(members)) if members.get("type").is_some_and(|kind| kind == "object") => {
+            if schema.to_string().len() > MAX_SCHEMA {
+                let text = format!("'{place}' may have at most {MAX_SCHEMA} bytes.");
+                return Err(OpenAiError::invalid(place, text));
+            }
             Ok(schema.clone())
         }
         _ => Err(OpenAiError::invalid(place, format!("'{place}' must be a JSON Schema of type object."))),

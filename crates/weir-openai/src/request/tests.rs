@@ -90,6 +90,11 @@ fn what_the_answer_would_lack_is_refused() {
         let error = with(more, &Leniency::default()).unwrap_err();
         assert_eq!((error.status, error.param.as_deref()), (400, Some(param)), "{more}");
     }
+    let large = format!(
+        r#""response_format":{{"type":"json_schema","json_schema":{{"schema":{{"type":"object","title":"{}"}}}}}}"#,
+        "x".repeat(200_000)
+    );
+    assert_eq!(with(&large, &Leniency::default()).unwrap_err().status, 400);
     let lenient = Leniency::default().ignoring(["tools"]);
     assert_eq!(
         with(r#""tools":[{"type":"function","function":{"name":"f"}}]"#, &lenient).unwrap().ignored,

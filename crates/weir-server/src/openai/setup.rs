@@ -47,7 +47,8 @@ pub(super) async fn find(
     let setup = setup_of(request, place);
     for candidate in place.candidates() {
         let points = app.front().histories().points(&candidate.history);
-        for point in points.into_iter().filter(|point| point.setup == setup) {
+        // Of several that are alike, the client most likely means the one that it heard of last.
+        for point in points.into_iter().rev().filter(|point| point.setup == setup) {
             if let Some((session, claim, failure)) = continued(app, &point).await {
                 return Ok(Seat {
                     session,

@@ -40,6 +40,8 @@ struct State {
     is_settling: bool,
     /// When it ended, in milliseconds since 1970.
     ended_at: Option<i64>,
+    /// It ended with an answer, which is let go of when no client waits for it: the log has it.
+    is_answered: bool,
 }
 
 impl Turn {
@@ -73,6 +75,7 @@ impl Turn {
             (Some(Outcome::Error(error)), at) => {
                 Stage::Failed { ago_ms: now - at.unwrap_or(now), looks_temporary: error.looks_temporary() }
             }
+            (None, _) if state.is_answered => Stage::Answered,
             (None, _) if !state.is_settling => Stage::Unknown,
             (None, _) if state.attended > 0 => Stage::Attended,
             (None, _) => Stage::Abandoned,
@@ -87,8 +90,19 @@ impl Turn {
 
     /// It has ended.
     pub(super) fn end(&self, outcome: Outcome) {
-        self.state().ended_at = Some(clock::now());
+        let mut state = self.state();
+        state.ended_at = Some(clock::now());
+        state.is_answered = matches!(outcome, Outcome::Answer(..));
         self.outcome.send_replace(Some(Arc::new(outcome)));
+        self.release(&mut state);
+    }
+
+    /// Lets go of an answer that no client waits for. One that comes back gets it from the log.
+    fn release(&self, state: &mut State) {
+        if state.attended == 0 && state.is_answered {
+            self.outcome.send_replace(None);
+            state.is_settling = false;
+        }
     }
 
     /// Waits for its end.
@@ -124,6 +138,7 @@ impl Drop for Attendance {
             let mut state = self.turn.state();
             state.attended = state.attended.saturating_sub(1);
             if state.attended > 0 || state.ended_at.is_some() {
+                self.turn.release(&mut state);
                 return;
             }
             state.visits
@@ -161,5 +176,44 @@ pub(super) async fn stop(app: &App, turn: &Turn, by: &Actor) {
     };
     if let Err(error) = stopped {
         tracing::warn!(%session, %error, "a turn that no client waits for could not be ended");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn() -> Turn {
+        Turn::new(Begun {
+            session: "s".into(),
+            message: "m".into(),
+            seq: 0,
+            reply: "r".into(),
+            at: clock::now(),
+            body: "b".into(),
+            setup: String::new(),
+        })
+    }
+
+    #[test]
+    fn an_answer_that_no_client_waits_for_is_not_kept() {
+        let turn = turn();
+        assert_eq!(turn.known().stage, Stage::Unknown);
+        assert!(turn.begin_settling() && !turn.begin_settling());
+        assert_eq!(turn.known().stage, Stage::Abandoned);
+        turn.end(Outcome::Answer(Answer::default(), Usage::default()));
+        assert_eq!(turn.known().stage, Stage::Answered);
+        assert!(turn.outcome.borrow().is_none());
+        // A client that comes back has it settled once more.
+        assert!(turn.begin_settling());
+    }
+
+    #[test]
+    fn a_failure_is_kept() {
+        let turn = turn();
+        assert!(turn.begin_settling());
+        turn.end(Outcome::Error(OpenAiError::failed("no")));
+        assert!(matches!(turn.known().stage, Stage::Failed { looks_temporary: true, .. }));
+        assert!(turn.outcome.borrow().is_some() && !turn.begin_settling());
     }
 }

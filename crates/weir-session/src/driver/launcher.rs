@@ -311,3 +311,26 @@ fn file_name(name: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_process::Version;
+
+    #[test]
+    fn what_an_old_cli_would_leave_out_is_refused() {
+        let (old, new) = (Capabilities::of(Version::new(1, 0, 124)), Capabilities::of(Version::new(2, 1, 9)));
+        let mut options = SessionOptions::new();
+        let branch = Spawn { fork_at: Some("line".into()), fork: true, ..Spawn::default() };
+        assert!(check_version(&options, &Spawn::default(), &old).is_ok());
+        assert!(matches!(check_version(&options, &branch, &old), Err(StartError::Unsupported(_))));
+        assert!(check_version(&options, &branch, &new).is_ok());
+        options.output_schema = Some(serde_json::json!({"type": "object"}));
+        let error = check_version(&options, &Spawn::default(), &old).unwrap_err();
+        assert!(
+            error.to_string().contains("1.0.124") && error.to_string().contains("JSON schema"),
+            "{error}"
+        );
+        assert!(check_version(&options, &Spawn::default(), &new).is_ok());
+    }
+}

@@ -54,12 +54,11 @@ pub(crate) fn load(path: &Path, last: Option<&str>) -> std::io::Result<Saved> {
     let mut last_answer = None;
     for line in BufReader::new(File::open(path)?).lines() {
         let Ok(line) = parse(&line?) else { continue };
-        if last.is_some() && saved.leaf.as_deref() == last {
-            break;
-        }
+        // What comes later counts for the money only.
+        let is_cut = last.is_some() && saved.leaf.as_deref() == last;
         match line.str_of("type") {
             Some("cost-state") => saved.cost = Some(line),
-            Some(kind @ ("user" | "assistant")) if !line.is_true("isSidechain") => {
+            Some(kind @ ("user" | "assistant")) if !is_cut && !line.is_true("isSidechain") => {
                 let Some(message) = line.get("message") else { continue };
                 saved.leaf = line.str_of("uuid").map(str::to_owned);
                 let id = message.str_of("id").map(str::to_owned);
@@ -71,7 +70,7 @@ pub(crate) fn load(path: &Path, last: Option<&str>) -> std::io::Result<Saved> {
                 let content = message.get("content").cloned().unwrap_or(Json::Null);
                 saved.messages.push(object! { "role" => kind, "content" => content });
             }
-            Some("compact-reset") => saved.messages.clear(),
+            Some("compact-reset") if !is_cut => saved.messages.clear(),
             _ => {}
         }
     }
