@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor, Event};
 use weir_transcript::{
-    Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Sink, Status, Turn,
+    ApiError, Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Sink, Status, Turn,
     TurnState, View,
 };
 use weir_wire::{Body, Decoder, Line, MessageId, TurnId};
@@ -405,12 +405,41 @@ impl Book {
         is_at_work(&self.view().status) || self.ledger.is_any_in_flight()
     }
 
-    /// What the main agent said in the turn that answers a message, and that turn.
-    pub(crate) fn answer_to(&self, message: &MessageId) -> (String, Option<Turn>) {
+    /// What came of the turn that answers a message.
+    pub(crate) fn answer_to(&self, message: &MessageId) -> TurnAnswer {
         let view = self.durable.view();
-        let turn = view.turns.iter().rfind(|turn| turn.messages.contains(message));
-        (turn.map(|turn| text_of(view, turn)).unwrap_or_default(), turn.cloned())
+        let Some(turn) = view.turns.iter().rfind(|turn| turn.messages.contains(message)) else {
+            return TurnAnswer::default();
+        };
+        let of_turn =
+            view.entries.iter().filter(|entry| entry.turn == Some(turn.id) && entry.parent.is_none());
+        let texts: Vec<_> = of_turn
+            .filter_map(|entry| match &entry.body {
+                EntryBody::Text(text) => Some(text),
+                _ => None,
+            })
+            .collect();
+        let said: Vec<&str> =
+            texts.iter().filter(|text| text.error.is_none()).map(|text| text.text.as_str()).collect();
+        let limit = view.rate_limit.as_ref().filter(|limit| limit.status == "rejected");
+        TurnAnswer {
+            text: text_of(view, turn),
+            said: said.join("\n\n"),
+            api_error: texts.iter().rev().find_map(|text| text.error.as_deref().cloned()),
+            rate_limit_resets_at: limit.and_then(|limit| limit.resets_at),
+            turn: Some(turn.clone()),
+        }
     }
+}
+
+/// What came of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct TurnAnswer {
+    pub(crate) text: String,
+    pub(crate) said: String,
+    pub(crate) api_error: Option<ApiError>,
+    pub(crate) rate_limit_resets_at: Option<u64>,
+    pub(crate) turn: Option<Turn>,
 }
 
 fn bounded(keep_entries: usize) -> FoldOptions {

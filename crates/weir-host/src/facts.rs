@@ -1,10 +1,11 @@
 //! What is said about a session, made from its book and its settings.
 
-use weir_session::SessionError;
+use weir_session::{SessionError, StartError};
 use weir_store::ConversationUpdate;
 use weir_transcript::{Turn, TurnState};
 use weir_wire::MessageId;
 
+use crate::book::TurnAnswer;
 use crate::info::{SessionInfo, SessionStatus, WaitingFor};
 use crate::message::{Failure, FailureKind, Finished, MessageState};
 use crate::metrics::{Counters, count};
@@ -101,8 +102,8 @@ pub(crate) fn update(state: &mut State, info: &SessionInfo) -> Option<Conversati
 /// How a message came to its end.
 pub(crate) fn finished(state: &State, message: &MessageId) -> Option<Finished> {
     let record = state.book.ledger.get(message)?;
-    let (text, turn) = state.book.answer_to(message);
-    Some(finish(message, record.state, record.failure.clone(), text, turn, cost(state)))
+    let answer = state.book.answer_to(message);
+    Some(finish(message, record.state, record.failure.clone(), answer, cost(state)))
 }
 
 /// How a message came to its end, from its parts.
@@ -110,10 +111,10 @@ pub(crate) fn finish(
     message: &MessageId,
     state: MessageState,
     failure: Option<Failure>,
-    text: String,
-    turn: Option<Turn>,
+    answer: TurnAnswer,
     total_cost_usd: Option<f64>,
 ) -> Finished {
+    let TurnAnswer { text, said, api_error, rate_limit_resets_at, turn } = answer;
     let of_turn = || turn.as_ref().filter(|turn| turn.state.is_error()).map(failure_of);
     let of_state = || match state {
         MessageState::Cancelled => Some(failure_with(FailureKind::Cancelled, "the message was taken back")),
@@ -124,7 +125,17 @@ pub(crate) fn finish(
         _ => None,
     };
     let error = failure.or_else(of_turn).or_else(of_state);
-    Finished { message_id: message.clone(), state, text, turn, total_cost_usd, error }
+    Finished {
+        message_id: message.clone(),
+        state,
+        text,
+        said,
+        api_error,
+        rate_limit_resets_at,
+        turn,
+        total_cost_usd,
+        error,
+    }
 }
 
 fn failure_with(kind: FailureKind, message: impl Into<String>) -> Failure {
@@ -153,6 +164,9 @@ fn failure_of(turn: &Turn) -> Failure {
 /// Why a session did not answer a message.
 pub(crate) fn failure_by(error: &SessionError) -> Failure {
     let kind = match error {
+        SessionError::NotStarted(error) if matches!(**error, StartError::Unsupported { .. } | StartError::TooOld(_)) => {
+            FailureKind::Unsupported
+        }
         SessionError::NotStarted(_) => FailureKind::NotStarted,
         SessionError::Died { .. } => FailureKind::Died,
         SessionError::TimedOut { .. } => FailureKind::TimedOut,

@@ -69,7 +69,7 @@ pub use pages::{
 };
 pub use purse::{Payment, Purse};
 pub use retention::Retention;
-pub use settings::{Actor, KeptSettings, NewSession, SessionSettings};
+pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};
 pub use weir_session::Decision;

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weir_session::Message;
-use weir_transcript::{Delivery, HostEvent, Turn};
+use weir_transcript::{ApiError, Delivery, HostEvent, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
 /// A message to send.
@@ -186,6 +186,12 @@ pub struct Finished {
     pub state: MessageState,
     /// The answer: the result's text, or what was said where there is none.
     pub text: String,
+    /// What the main agent said in the turn, without what the CLI said in its place.
+    pub said: String,
+    /// The API error that the turn ended with, where the CLI tells of one.
+    pub api_error: Option<ApiError>,
+    /// When the account's limit is lifted, in seconds since 1970, where the turn was rejected for it.
+    pub rate_limit_resets_at: Option<u64>,
     /// The turn that answered it, with its result and its cost.
     pub turn: Option<Turn>,
     /// What the session has cost so far, if that is known.
@@ -217,6 +223,8 @@ pub struct Failure {
 pub enum FailureKind {
     /// The CLI could not be started.
     NotStarted,
+    /// This version of the CLI cannot do what was asked.
+    Unsupported,
     /// It ended before it answered.
     Died,
     /// A limit of time was reached.

@@ -40,11 +40,11 @@ fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> 
         book.replay(event, &mut heard);
         // Those that have come to their end are forgotten only when others come, so each is seen.
         if let Some(record) = book.ledger.get(message) {
-            let (text, turn) = book.answer_to(message);
             let total = book.history().view().cost.usd;
             if record.state.is_final() {
                 let is_told = record.failure.is_some() || record.state == MessageState::Answered;
-                found = Some(facts::finish(message, record.state, record.failure.clone(), text, turn, total));
+                let answer = book.answer_to(message);
+                found = Some(facts::finish(message, record.state, record.failure.clone(), answer, total));
                 // Why nothing came of it is written a few events later.
                 reasons += 1;
                 return Ok(!is_told && reasons < REASON_WITHIN);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use weir_store::ConversationId;
+use weir_wire::MessageId;
 
 use crate::error::HostError;
 
@@ -61,6 +62,9 @@ pub struct NewSession {
     /// How many seconds a person may take to answer a permission request or a question before it is denied; none for
     /// the host's own limit. For callers with no person at hand: what no one can answer ends after a bounded time.
     pub ask_timeout_s: Option<u32>,
+    /// The JSON Schema that answers must fit.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub output_schema: Option<serde_json::Value>,
     /// Where it comes from: `page`, `api`, `loop`, `bridge`, `openai`.
     #[serde(skip_deserializing)]
     pub origin: String,
@@ -95,6 +99,22 @@ impl NewSession {
         }
         Ok(())
     }
+}
+
+/// A copy of a session up to the answer to one of its messages, and what it works with. Folder, tools and limits are
+/// those of the session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branch {
+    /// The message whose answer is the last that the copy has.
+    pub message: MessageId,
+    /// What people call it; the session's name with a mark where none is given.
+    pub name: Option<String>,
+    /// The model; the CLI's own choice where none is given.
+    pub model: Option<String>,
+    /// Is added to the system prompt.
+    pub append_system_prompt: Option<String>,
+    /// The JSON Schema that answers must fit.
+    pub output_schema: Option<serde_json::Value>,
 }
 
 /// The longest argument that is one word.
@@ -159,6 +179,9 @@ pub struct KeptSettings {
     /// How many seconds a person may take to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_timeout_s: Option<u32>,
+    /// The JSON Schema that answers must fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<serde_json::Value>,
     /// Where it comes from.
     pub origin: String,
     /// Who created it.
@@ -166,6 +189,9 @@ pub struct KeptSettings {
     /// The CLI's session to begin a copy of, until the copy has a name of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<String>,
+    /// The last line of the CLI's session that the copy has, by its uuid; none for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork_at: Option<String>,
     /// What the conversation that it was forked from had cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inherited_usd: Option<f64>,

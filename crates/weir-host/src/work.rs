@@ -181,13 +181,17 @@ impl Lease {
         options.system_prompt = kept.system_prompt.or(options.system_prompt);
         options.append_system_prompt = kept.append_system_prompt.or(options.append_system_prompt);
         options.max_turns = kept.max_turns.or(options.max_turns);
+        options.output_schema = kept.output_schema.or(options.output_schema);
         let inherited = kept.inherited_usd.unwrap_or(0.0);
         options.max_cost_usd = kept.max_cost_usd.map(|limit| limit + inherited).or(options.max_cost_usd);
-        options.conversation = match (facts::cli_session(state), kept.fork_of) {
-            (Some(id), _) => Conversation::Resume(SessionId::from(id.as_str())),
-            (None, Some(id)) => Conversation::Fork(SessionId::from(id.as_str())),
+        options.conversation = match (facts::cli_session(state), kept.fork_of, kept.fork_at) {
+            (Some(id), _, _) => Conversation::Resume(SessionId::from(id.as_str())),
+            (None, Some(id), Some(line)) => {
+                Conversation::ForkAt { session: SessionId::from(id.as_str()), line }
+            }
+            (None, Some(id), None) => Conversation::Fork(SessionId::from(id.as_str())),
             // A recipe may name the session that it begins.
-            (None, None) => options.conversation,
+            (None, None, _) => options.conversation,
         };
         options.history = Some(Box::new(state.book.history().clone()));
         options.state_directory = options.state_directory.or_else(|| host.state_directory.clone());

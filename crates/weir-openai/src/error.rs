@@ -16,18 +16,18 @@ pub struct OpenAiError {
     pub param: Option<String>,
     /// A short name for programs.
     pub code: Option<String>,
+    /// When another try may be worth it, in seconds from now.
+    pub retry_after: Option<u64>,
 }
 
 impl OpenAiError {
+    fn new(status: u16, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), kind, param: None, code: None, retry_after: None }
+    }
+
     /// The request is wrong.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            status: 400,
-            message: message.into(),
-            kind: "invalid_request_error",
-            param: Some(param.into()),
-            code: None,
-        }
+        Self { param: Some(param.into()), ..Self::new(400, "invalid_request_error", message) }
     }
 
     /// The request asks for something that cannot be had here.
@@ -39,29 +39,33 @@ impl OpenAiError {
 
     /// Who asks is not known.
     pub fn unauthorized() -> Self {
-        Self {
-            status: 401,
-            message: "The API key is not valid: use a token of this server.".to_owned(),
-            kind: "invalid_request_error",
-            param: None,
-            code: Some("invalid_api_key".to_owned()),
-        }
+        let message = "The API key is not valid: use a token of this server.";
+        Self { code: Some("invalid_api_key".to_owned()), ..Self::new(401, "invalid_request_error", message) }
+    }
+
+    /// There is no such thing.
+    pub fn not_found(code: &str, message: impl Into<String>) -> Self {
+        Self { code: Some(code.to_owned()), ..Self::new(404, "invalid_request_error", message) }
     }
 
     /// Too much at once.
     pub fn rate_limited(message: impl Into<String>) -> Self {
-        Self {
-            status: 429,
-            message: message.into(),
-            kind: "rate_limit_error",
-            param: None,
-            code: Some("rate_limit_exceeded".to_owned()),
-        }
+        Self { code: Some("rate_limit_exceeded".to_owned()), ..Self::new(429, "rate_limit_error", message) }
+    }
+
+    /// Nothing more may be spent.
+    pub fn quota(message: impl Into<String>) -> Self {
+        Self { code: Some("insufficient_quota".to_owned()), ..Self::new(429, "insufficient_quota", message) }
     }
 
     /// The agent could not answer.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self { status: 500, message: message.into(), kind: "server_error", param: None, code: None }
+        Self::new(500, "server_error", message)
+    }
+
+    /// Whether clients take an error with this status for a temporary one.
+    pub fn looks_temporary(&self) -> bool {
+        matches!(self.status, 408 | 409 | 429 | 500..)
     }
 
     /// The body of the response, and of an error in the middle of a stream.

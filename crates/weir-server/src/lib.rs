@@ -40,7 +40,9 @@ pub use serve::{
     Certificate, Listening, LoadedCertificate, PublicUrl, ReadyFile, ServeError, ServeOptions, Server,
     Stopping, TlsError, is_reserved as token_name_is_reserved, link, listening_is_remote, write_ready_file,
 };
-pub use settings::{ConnectionLimits, RequestLimits, SLASH_COMMANDS, ServerSettings, base_path};
+pub use settings::{
+    ConnectionLimits, OpenAiSettings, RequestLimits, SLASH_COMMANDS, ServerSettings, base_path,
+};
 pub use state::{App, Parts, Phase};
 pub use telemetry::{LogFormat, Telemetry, TelemetryError, start_telemetry};
 pub use tools::ToolPolicy;

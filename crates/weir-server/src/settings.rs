@@ -24,8 +24,8 @@ pub struct ServerSettings {
     pub permission_modes: Vec<String>,
     /// Slash commands of the CLI that drivers may run.
     pub slash_commands: Vec<String>,
-    /// Parameters of OpenAI's clients that are ignored although they cannot be honoured.
-    pub openai_ignores: Vec<String>,
+    /// How OpenAI's clients are answered.
+    pub openai: OpenAiSettings,
     /// Which tools drivers may allow in advance.
     pub tools: ToolPolicy,
     /// How long a permission request or a question may wait in a session that a program began through the
@@ -89,6 +89,30 @@ impl Default for ConnectionLimits {
     }
 }
 
+/// How OpenAI's clients are answered.
+#[derive(Debug, Clone)]
+pub struct OpenAiSettings {
+    /// Refuse parameters that tune an answer and cannot be honoured. Otherwise they are ignored, with a warning.
+    pub strict: bool,
+    /// Parameters that are ignored in any case.
+    pub ignores: Vec<String>,
+    /// How long a turn runs on after its last client has gone, for another try to find it.
+    pub grace: Duration,
+    /// How long a turn may take, whatever it waits for.
+    pub timeout: Duration,
+}
+
+impl Default for OpenAiSettings {
+    fn default() -> Self {
+        Self {
+            strict: false,
+            ignores: Vec::new(),
+            grace: Duration::from_secs(15),
+            timeout: Duration::from_secs(60 * 60),
+        }
+    }
+}
+
 /// How much, how long, how often.
 #[derive(Debug, Clone)]
 pub struct RequestLimits {
@@ -146,7 +170,7 @@ impl Default for ServerSettings {
             models: ["default", "opus", "sonnet", "haiku"].map(str::to_owned).into(),
             permission_modes: ["default", "acceptEdits", "plan", "dontAsk"].map(str::to_owned).into(),
             slash_commands: SLASH_COMMANDS.map(str::to_owned).into(),
-            openai_ignores: Vec::new(),
+            openai: OpenAiSettings::default(),
             tools: ToolPolicy::default(),
             unattended_ask_timeout: Duration::from_secs(2 * 60),
             demo: false,

@@ -9,7 +9,7 @@ use crate::audit::Audit;
 use crate::auth::{Buckets, Budgets, Tokens};
 use crate::guard::Places;
 use crate::metrics::Metrics;
-use crate::openai::Histories;
+use crate::openai::{Front, Histories};
 use crate::settings::ServerSettings;
 use crate::streams::Streams;
 
@@ -57,7 +57,7 @@ struct Inner {
     attempts: Mutex<Buckets>,
     phase: watch::Sender<Phase>,
     streams: Streams,
-    histories: Mutex<Histories>,
+    front: Front,
 }
 
 impl App {
@@ -74,7 +74,7 @@ impl App {
                 attempts: Mutex::default(),
                 phase: watch::Sender::new(Phase::Serving),
                 streams: Streams::default(),
-                histories: Mutex::new(histories),
+                front: Front::new(histories),
             }),
         }
     }
@@ -138,9 +138,9 @@ impl App {
         self.inner.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sessions that clients of the OpenAI-compatible front come back to.
-    pub(crate) fn histories(&self) -> MutexGuard<'_, Histories> {
-        self.inner.histories.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the requests of OpenAI's clients share.
+    pub(crate) fn front(&self) -> &Front {
+        &self.inner.front
     }
 
     /// Whether a path is one of the page's files.

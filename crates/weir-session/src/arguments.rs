@@ -37,6 +37,9 @@ pub const FLAGS: &[&str] = &[
     "--forward-subagent-text",
 ];
 
+/// Where a copy of a session ends. The CLI leaves it out of its help.
+pub(crate) const FORK_AT: &str = "--resume-session-at";
+
 /// What is true of one start of a process and not of all of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start<'a> {
@@ -133,6 +136,7 @@ fn conversation(
             args.value("--resume", id.as_str());
             if spawn.fork {
                 args.flag("--fork-session");
+                args.option(FORK_AT, spawn.fork_at.as_deref());
             }
         }
         (None, _) if options.conversation == Conversation::Continue && !spawn.afresh => {
@@ -227,6 +231,13 @@ mod tests {
         names.map(|name| name.split('=').next().unwrap_or_default().to_owned()).collect()
     }
 
+    /// The arguments of a process that is started in this way.
+    fn started(options: &SessionOptions, spawn: &Spawn) -> Vec<OsString> {
+        let prompts = PromptFiles::default();
+        let start = Start { spawn, new_id: None, project_settings: true, prompts: &prompts };
+        arguments(options, &start, &|_| true).unwrap()
+    }
+
     #[test]
     fn the_list_of_flags_is_what_is_passed() {
         let mut options = SessionOptions::new()
@@ -244,8 +255,8 @@ mod tests {
         options.persistence = false;
         options.subagent_text = true;
         let id = SessionId::new("h");
-        let resumed = Spawn { resume: Some(id.clone()), fork: true, afresh: false };
-        let new = Spawn { resume: None, fork: false, afresh: false };
+        let resumed = Spawn { resume: Some(id.clone()), fork: true, ..Spawn::default() };
+        let new = Spawn::default();
         let mut passed = flags(&options, &resumed, None);
         passed.extend(flags(&options, &new, Some(&id)));
         options.conversation = Conversation::Continue;
@@ -258,7 +269,10 @@ mod tests {
         let lacking = |options: &SessionOptions, flag: &'static str| {
             let new = Spawn { resume: None, fork: false, afresh: false };
             let id = SessionId::new("h");
-            arguments(options, &new, Some(&id), &move |name| name != flag)
+            let prompts = PromptFiles::default();
+            let start =
+                Start { spawn: &new, new_id: Some(&id), project_settings: true, prompts: &prompts };
+            arguments(options, &start, &move |name| name != flag)
         };
         let mut options = SessionOptions::new().model("a").max_cost_usd(1.0);
         options.persistence = false;
@@ -278,11 +292,32 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_ends_where_it_is_told_to() {
+        let (resume, fork_at) = (Some(SessionId::new("h")), Some("line".to_owned()));
+        let spawn = Spawn { resume, fork: true, fork_at, ..Spawn::default() };
+        let list = started(&SessionOptions::new(), &spawn);
+        assert!(list.contains(&"--resume-session-at=line".into()), "{list:?}");
+        // Without a copy it would cut the session itself.
+        let list = started(&SessionOptions::new(), &Spawn { fork: false, ..spawn });
+        assert!(!list.contains(&"--resume-session-at=line".into()), "{list:?}");
+    }
+
+    #[test]
+    fn no_schema_is_an_argument() {
+        let mut options = SessionOptions::new();
+        options.output_schema = Some(serde_json::json!({"type": "object", "title": "secret"}));
+        let list = started(&options, &Spawn::default());
+        assert!(list.iter().all(|argument| !argument.to_string_lossy().contains("secret")), "{list:?}");
+        let greeting = options.machine_settings().greeting.request().unwrap();
+        assert_eq!(greeting.extra["jsonSchema"]["title"], "secret");
+    }
+
+    #[test]
     fn continues_the_last_session_of_the_folder_only_when_asked() {
         let is_continued =
             |options: &SessionOptions, spawn: &Spawn| flags(options, spawn, None).contains("--continue");
-        let new = Spawn { resume: None, fork: false, afresh: false };
-        let resumed = Spawn { resume: Some(SessionId::new("h")), fork: false, afresh: false };
+        let new = Spawn::default();
+        let resumed = Spawn { resume: Some(SessionId::new("h")), ..Spawn::default() };
         let mut options = SessionOptions::default();
         assert!(!is_continued(&options, &new) && !is_continued(&options, &resumed));
         options.conversation = Conversation::Continue;

@@ -133,6 +133,9 @@ pub enum StartError {
         /// The flags that it does not have.
         flags: Vec<&'static str>,
     },
+    /// This version of the CLI cannot do what was asked.
+    #[error("{0}")]
+    TooOld(String),
     /// Something else.
     #[error("{0}")]
     Other(String),

@@ -53,6 +53,9 @@ pub struct SessionOptions {
     /// What is allowed without asking: `default`, `acceptEdits`, `plan`, …; `default` where nothing is said, whatever the
     /// user's settings say.
     pub permission_mode: Option<String>,
+    /// The JSON Schema that answers must fit. The CLI gets it on its standard input; a version that cannot do this is
+    /// refused when its process is started.
+    pub output_schema: Option<serde_json::Value>,
     /// More folders that it may work in.
     pub add_dirs: Vec<PathBuf>,
     /// Most rounds with the model in a turn.
@@ -127,6 +130,13 @@ pub enum Conversation {
     Resume(SessionId),
     /// Go on with a copy of this one.
     Fork(SessionId),
+    /// Go on with a copy of the part of this one that ends with a line of it.
+    ForkAt {
+        /// The conversation.
+        session: SessionId,
+        /// The uuid of the last line that belongs to the copy.
+        line: String,
+    },
     /// Go on with the newest one of the folder, whosever it is, or begin one.
     Continue,
 }
@@ -147,6 +157,7 @@ impl Default for SessionOptions {
             allowed_tools: Vec::new(),
             disallowed_tools: Vec::new(),
             permission_mode: None,
+            output_schema: None,
             add_dirs: Vec::new(),
             max_turns: None,
             max_cost_usd: None,
@@ -315,26 +326,30 @@ impl SessionOptions {
 impl SessionOptions {
     /// What the machine has to know of them.
     pub(crate) fn machine_settings(&self) -> MachineSettings {
-        let (resume, fork) = match &self.conversation {
-            Conversation::Resume(id) => (Some(id.clone()), false),
-            Conversation::Fork(id) => (Some(id.clone()), true),
-            _ => (None, false),
+        let (resume, fork, fork_at) = match &self.conversation {
+            Conversation::Resume(id) => (Some(id.clone()), false, None),
+            Conversation::Fork(id) => (Some(id.clone()), true, None),
+            Conversation::ForkAt { session, line } => (Some(session.clone()), true, Some(line.clone())),
+            _ => (None, false, None),
         };
-        let wants_nothing = self.hooks.is_empty() && self.mcp_servers.is_empty();
+        let wants_nothing =
+            self.hooks.is_empty() && self.mcp_servers.is_empty() && self.output_schema.is_none();
         let greeting = if !self.handshake {
             Greeting::None
         } else if wants_nothing {
             Greeting::Plain
         } else {
+            let schema = self.output_schema.iter().map(|schema| ("jsonSchema".to_owned(), schema.clone()));
             Greeting::With(Box::new(InitializeRequest {
                 hooks: self.hooks.clone(),
                 sdk_mcp_servers: self.mcp_servers.clone(),
-                extra: serde_json::Map::new(),
+                extra: schema.collect(),
             }))
         };
         MachineSettings {
             resume,
             fork,
+            fork_at,
             greeting,
             keep_process: self.keep_process,
             persistence: self.persistence,

@@ -73,6 +73,9 @@ pub enum HostEvent {
     },
     /// A recorded output is at its end, or whoever drove the process is gone. How the process ended is not known.
     RecordingEnded,
+    /// The conversation goes on as a copy of its part up to here. The first total that the next process reports may
+    /// include what the original spent later, which is not spent here.
+    Branched,
 }
 
 /// How a request was answered.

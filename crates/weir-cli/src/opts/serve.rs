@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use weir_server::PublicUrl;
+use weir_server::{OpenAiSettings, PublicUrl};
 
 use super::{SandboxOpts, values};
 
@@ -109,13 +109,45 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "FILE")]
     pub(crate) bridge: Option<PathBuf>,
 
-    /// Parameters of OpenAI's clients to ignore although they cannot be honoured, as in temperature,max_tokens
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) openai_ignore: Vec<String>,
+    #[command(flatten)]
+    pub(crate) openai: OpenAiOpts,
 
     /// Print the OpenAPI document and end
     #[arg(long)]
     pub(crate) print_openapi: bool,
+}
+
+/// How OpenAI's clients are answered.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "OpenAI's clients")]
+pub(crate) struct OpenAiOpts {
+    /// Refuse parameters that cannot be honoured, such as temperature, instead of ignoring them with a warning
+    #[arg(long)]
+    pub(crate) openai_strict: bool,
+
+    /// Parameters to ignore in any case: those that are refused by default, such as tools, or with --openai-strict
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) openai_ignore: Vec<String>,
+
+    /// How long a turn runs on after its client has gone, so that a retry finds it
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = values::time)]
+    pub(crate) openai_grace: Duration,
+
+    /// How long a turn may take before it is interrupted and its client gets an error
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = values::time)]
+    pub(crate) openai_timeout: Duration,
+}
+
+impl OpenAiOpts {
+    /// What was typed, as the server takes it.
+    pub(crate) fn into_settings(self) -> OpenAiSettings {
+        OpenAiSettings {
+            strict: self.openai_strict,
+            ignores: self.openai_ignore,
+            grace: self.openai_grace,
+            timeout: self.openai_timeout,
+        }
+    }
 }
 
 /// Where and how to listen.

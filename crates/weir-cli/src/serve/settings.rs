@@ -41,7 +41,7 @@ impl Settings {
                 ..ConnectionLimits::default()
             },
             unattended_ask_timeout: opts.unattended_ask_timeout,
-            openai_ignores: opts.openai_ignore,
+            openai: opts.openai.into_settings(),
             ..ServerSettings::default()
         };
         if !opts.offer_model.is_empty() {

@@ -54,6 +54,29 @@ try {
   result.refused = error.param;
 }
 
+const schema = {
+  type: "object",
+  properties: { name: { type: "string" } },
+  required: ["name"],
+  additionalProperties: false,
+};
+const person = await client.chat.completions.create({
+  model: "default",
+  messages: [{ role: "user", content: script({ tool: "StructuredOutput", input: { name: "Ann" } }, { text: "Done." }) }],
+  response_format: { type: "json_schema", json_schema: { name: "person", strict: true, schema } },
+});
+result.parsed = JSON.parse(person.choices[0].message.content);
+
+result.tried = 0;
+const counting = (...call) => ((result.tried += 1), fetch(...call));
+const eager = new OpenAI({ baseURL: process.env.BASE_URL, apiKey: process.env.TOKEN, maxRetries: 2, fetch: counting });
+const crash = script({ text: "x", misbehave: { crash: { at: "mid", exit: 3 } } });
+try {
+  await eager.chat.completions.create({ model: "default", messages: [{ role: "user", content: crash }] });
+} catch (error) {
+  if (error.status !== 502) throw error;
+}
+
 const left = await client.chat.completions
   .create({
     model: "default",

@@ -116,9 +116,20 @@ result["response_same_session"] = raw.headers["x-weir-session"] == session
 hidden = client.responses.create(model="default", input=[question])
 result["hidden_items"] = [item.type for item in hidden.output]
 
+# What tunes the answer is ignored, and the server says so.
+raw = client.chat.completions.with_raw_response.create(model="default", messages=first, temperature=0.1)
+result["ignored"] = raw.headers["x-weir-ignored"]
+
+# An answer in a form of the client's own.
+schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": False}
+form = {"type": "json_schema", "json_schema": {"name": "person", "strict": True, "schema": schema}}
+person = script({"tool": "StructuredOutput", "input": {"name": "Ann"}}, {"text": "Done."})
+parsed = ask([{"role": "user", "content": person}], response_format=form)[1].choices[0].message.content
+result["parsed"] = json.loads(parsed)
+
 # Errors as the client knows them.
 try:
-    ask([{"role": "user", "content": "x"}], temperature=0.1)
+    ask([{"role": "user", "content": "x"}], tools=[{"type": "function", "function": {"name": "f"}}])
 except openai.BadRequestError as error:
     result["refused"] = error.param
 try:
@@ -129,6 +140,20 @@ try:
     ask([{"role": "user", "content": script({"status": 400, "etype": "invalid_request_error", "msg": "too long"})}])
 except openai.APIStatusError as error:
     result["failed"] = error.status_code
+
+# A client that tries again by itself does not, where that would do the work again.
+tries = []
+eager = openai.OpenAI(
+    base_url=os.environ["BASE_URL"],
+    api_key=os.environ["TOKEN"],
+    max_retries=2,
+    http_client=openai.DefaultHttpxClient(event_hooks={"request": [lambda request: tries.append(request.url.path)]}),
+)
+try:
+    crash = script({"text": "x", "misbehave": {"crash": {"at": "mid", "exit": 3}}})
+    eager.chat.completions.create(model="default", messages=[{"role": "user", "content": crash}])
+except openai.InternalServerError:
+    result["tried"] = len(tries)
 
 # Going away ends the turn.
 raw = client.chat.completions.with_raw_response.create(

@@ -3,10 +3,14 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
 
+mod branches;
 #[path = "../common/mod.rs"]
 mod common;
+mod failures;
 mod real;
 mod restart;
+mod retries;
+mod structured;
 #[path = "../serve/support.rs"]
 #[expect(dead_code, reason = "the tests of the server use more of it")]
 mod support;
@@ -16,7 +20,46 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use common::Answer;
 use support::Served;
+
+const CHAT: &str = "/v1/chat/completions";
+const RESPONSES: &str = "/v1/responses";
+
+/// A request of one message.
+fn chat(text: &str) -> Value {
+    json!({"model": "default", "messages": [{"role": "user", "content": text}]})
+}
+
+/// What an answer says.
+#[track_caller]
+fn said(answer: &Answer) -> String {
+    let text = answer.json()["choices"][0]["message"]["content"].as_str().map(str::to_owned);
+    text.unwrap_or_else(|| panic!("{}: {}", answer.status, answer.text()))
+}
+
+fn sessions(served: &Served) -> Vec<Value> {
+    served.client.get("/v1/sessions?limit=200").expect(200).json()["sessions"].as_array().unwrap().clone()
+}
+
+/// The messages of all sessions.
+fn messages(served: &Served) -> Vec<Value> {
+    let of = |info: Value| {
+        let path = format!("/v1/sessions/{}/messages", info["id"].as_str().unwrap());
+        served.client.get(&path).expect(200).json()["messages"].as_array().unwrap().clone()
+    };
+    sessions(served).into_iter().flat_map(of).collect()
+}
+
+/// Allows what a session waits for.
+fn allow(served: &Served, session: &str) {
+    served.wait_for_status(session, "waiting");
+    let snapshot = served.follow(session, "view").wait("snapshot").json();
+    let requests = snapshot["view"]["requests"].as_array().unwrap().clone();
+    let open = requests.iter().find(|request| request["state"]["state"] == "open").unwrap();
+    let path = format!("/v1/sessions/{session}/permissions/{}", open["id"].as_str().unwrap());
+    served.client.post(&path, &json!({"behavior": "allow"})).expect(200);
+}
 
 /// Where the clients are; nothing if the tests are to do without them.
 fn clients() -> Option<PathBuf> {
@@ -78,7 +121,7 @@ fn was_interrupted(served: &Served, session: &Value) {
     let session = session.as_str().unwrap();
     common::eventually("the turn ends", || {
         let info = served.info(session);
-        (info["status"] != "running" && info["status"] != "starting").then_some(())
+        (!["running", "starting", "waiting"].contains(&info["status"].as_str().unwrap())).then_some(())
     });
     let log = served.client.get(&format!("/v1/sessions/{session}/transcript?limit=50")).expect(200).text();
     assert!(log.contains("nterrupt"), "{log}");
@@ -87,7 +130,7 @@ fn was_interrupted(served: &Served, session: &Value) {
 #[test]
 fn the_client_for_python() {
     let Some(clients) = clients() else { return };
-    let mut served = Served::start();
+    let mut served = Served::with(&["--openai-grace", "200ms"]);
     let got = talk(&served, &clients, "python3", &[&script("client.py")]);
     assert!(got["models"].as_array().unwrap().contains(&json!("default")));
     for (name, expected) in [
@@ -107,9 +150,12 @@ fn the_client_for_python() {
         ("response_items", json!(["reasoning", "message"])),
         ("response_same_session", json!(true)),
         ("hidden_items", json!(["message"])),
-        ("refused", json!("temperature")),
+        ("ignored", json!("temperature")),
+        ("refused", json!("tools")),
         ("unauthorized", json!("invalid_api_key")),
-        ("failed", json!(502)),
+        ("failed", json!(400)),
+        ("tried", json!(1)),
+        ("parsed", json!({"name": "Ann"})),
     ] {
         assert_eq!(got[name], expected, "{name} in {got:#}");
     }
@@ -125,7 +171,7 @@ fn the_client_for_python() {
 #[test]
 fn the_client_for_node() {
     let Some(clients) = clients() else { return };
-    let mut served = Served::start();
+    let mut served = Served::with(&["--openai-grace", "200ms"]);
     let got = talk(&served, &clients, "node", &[&script("client.mjs")]);
     for (name, expected) in [
         ("first", json!("The first.")),
@@ -136,6 +182,8 @@ fn the_client_for_node() {
         ("response_reasoning", json!("Read: nothing.txt\n")),
         ("response_items", json!(["reasoning", "message"])),
         ("refused", json!("tools")),
+        ("tried", json!(1)),
+        ("parsed", json!({"name": "Ann"})),
     ] {
         assert_eq!(got[name], expected, "{name} in {got:#}");
     }

@@ -8,7 +8,7 @@ use weir_testkit::real::{Place as RealPlace, RealCli};
 
 use crate::common::{Event, Place, script};
 use crate::support::Served;
-use crate::was_interrupted;
+use crate::{CHAT, RESPONSES, chat, said, structured, was_interrupted};
 
 /// The pieces of text of a stream.
 fn pieces(events: &[Event]) -> Vec<String> {
@@ -17,10 +17,8 @@ fn pieces(events: &[Event]) -> Vec<String> {
     chunks.filter_map(text).filter(|text| !text.is_empty()).collect()
 }
 
-#[test]
-fn a_real_cli_answers_streams_and_is_interrupted() {
-    let Some(cli) = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version) else { return };
-    let api = ScriptedApi::start().unwrap();
+/// A server on a real CLI, which keeps its files in the place that goes with it.
+fn serve(cli: &RealCli, api: &ScriptedApi) -> (Served, RealPlace) {
     let real = RealPlace::new().unwrap();
     let mut place = Place::new();
     let mark = place.path("");
@@ -28,7 +26,14 @@ fn a_real_cli_answers_streams_and_is_interrupted() {
         place = place.set(&name.to_string_lossy(), value);
     }
     let place = place.set("WEIR_CLAUDE", cli.program.as_os_str()).set("WEIR_TEST_PLACE", mark);
-    let mut served = Served::in_place(place, &[]);
+    (Served::in_place(place, &["--openai-grace", "200ms"]), real)
+}
+
+#[test]
+fn a_real_cli_answers_streams_and_is_interrupted() {
+    let Some(cli) = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version) else { return };
+    let api = ScriptedApi::start().unwrap();
+    let (mut served, _real) = serve(&cli, &api);
     let first = script(r#"{"text":"The first answer."}"#);
     let body = json!({"model": "default", "messages": [{"role": "user", "content": first}]});
     let answer = served.client.post("/v1/chat/completions", &body).expect(200);
@@ -62,5 +67,83 @@ fn a_real_cli_answers_streams_and_is_interrupted() {
     stream.until(|event| event.data.contains("word"));
     stream.cut();
     was_interrupted(&served, &json!(left));
+    served.stop();
+}
+
+#[test]
+fn real_clis_answer_in_a_schema_and_branch() {
+    for cli in RealCli::required().unwrap() {
+        let api = ScriptedApi::start().unwrap();
+        let (mut served, _real) = serve(&cli, &api);
+        structured::check_forms(&served);
+
+        let respond = |text: &str, previous: Option<&str>| {
+            let input = script(&format!(r#"{{"text":"{text}"}}"#));
+            let body = json!({"model": "default", "input": input, "previous_response_id": previous});
+            let answer = served.client.post(RESPONSES, &body).expect(200);
+            let id = answer.json()["id"].as_str().unwrap().to_owned();
+            // How much of the conversation the model was shown.
+            let shown = api.requests().into_iter().rfind(|request| request.is_message()).unwrap().messages;
+            (id, answer.header("x-weir-session").to_owned(), shown)
+        };
+        let (first, session, one) = respond("One.", None);
+        let (_, second_session, two) = respond("Two.", Some(&first));
+        assert_eq!(second_session, session);
+        let (_, third_session, three) = respond("Three.", Some(&first));
+        assert_ne!(third_session, session);
+        // The branch has what the second had: the first exchange, and not the second one.
+        assert_eq!(two, three, "{}: {one} {two} {three}", cli.version);
+        assert!(two > one);
+        served.stop();
+    }
+}
+
+#[test]
+fn a_real_cli_is_cut_off_refused_and_fails() {
+    let Some(cli) = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version) else { return };
+    let api = ScriptedApi::start().unwrap();
+    let (mut served, _real) = serve(&cli, &api);
+    // It asks the model to go on three times, and gives up.
+    let part = |word: &str| format!(r#"{{"text":"{word}","stop_reason":"max_tokens"}}"#);
+    let parts = ["one", "two", "three", "four"].map(part).join(",");
+    let cut = served.client.post(CHAT, &chat(&script(&parts))).expect(200);
+    assert_eq!(cut.json()["choices"][0]["finish_reason"], "length");
+    assert_eq!(said(&cut), "one\n\ntwo\n\nthree\n\nfour");
+    let mut body = chat(&script(&parts));
+    body["stream"] = json!(true);
+    let events = served.client.post_events(CHAT, &body).rest();
+    assert_eq!(pieces(&events).concat(), "one\n\ntwo\n\nthree\n\nfour");
+    assert!(events.iter().any(|event| event.data.contains(r#""finish_reason":"length""#)), "{events:#?}");
+
+    let refused =
+        script(r#"{"text":"I will","stop_reason":"refusal"},{"text":"No","stop_reason":"refusal"}"#);
+    let answer = served.client.post(CHAT, &chat(&refused)).expect(200).json();
+    let choice = &answer["choices"][0];
+    assert_eq!(
+        (&choice["finish_reason"], &choice["message"]["content"]),
+        (&json!("content_filter"), &Value::Null)
+    );
+    assert!(choice["message"]["refusal"].as_str().unwrap().contains("safeguards"), "{answer:#}");
+
+    let no_retry = r#""headers":{"x-should-retry":"false"}"#;
+    for (status, kind, expected, code) in [
+        (400, "invalid_request_error", 400, "upstream_invalid_request"),
+        (401, "authentication_error", 401, "upstream_unauthorized"),
+        (429, "rate_limit_error", 429, "rate_limit_exceeded"),
+        (529, "overloaded_error", 503, "overloaded"),
+    ] {
+        let step = format!(r#"{{"status":{status},"etype":"{kind}","msg":"no",{no_retry}}}"#);
+        let answer = served.client.post(CHAT, &chat(&script(&step)));
+        assert_eq!(
+            (answer.status, &answer.json()["error"]["code"]),
+            (expected, &json!(code)),
+            "{}",
+            answer.text()
+        );
+        assert_eq!(answer.header("x-should-retry"), "false");
+    }
+    let long = r#"{"status":400,"etype":"invalid_request_error","msg":"prompt is too long: 210000 tokens > 200000 maximum"}"#;
+    let answer = served.client.post(CHAT, &chat(&script(long))).expect(400);
+    assert_eq!(answer.json()["error"]["code"], "context_length_exceeded");
     served.stop();
 }

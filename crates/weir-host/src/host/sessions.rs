@@ -8,7 +8,7 @@ use weir_store::{
     NewConversation, NewEvent, Parent, now,
 };
 use weir_transcript::HostEvent;
-use weir_wire::Decoder;
+use weir_wire::{Body, Decoder, Line, Message, MessageId};
 
 use super::Host;
 use super::opening::{FORKING, resolved};
@@ -20,8 +20,9 @@ use crate::info::{SessionInfo, SessionStatus, kept};
 use crate::item::{Item, message_labels, search_text};
 use crate::labels::Labeller;
 use crate::load::{Source, walk};
+use crate::message::MessageState;
 use crate::pages::{Created, ListSessions, SessionPage};
-use crate::settings::{Actor, KeptSettings, NewSession};
+use crate::settings::{Actor, Branch, KeptSettings, NewSession};
 use crate::viewer::Bye;
 use crate::work;
 
@@ -53,6 +54,7 @@ impl Host {
             max_cost_usd: new.max_cost_usd,
             max_turns: new.max_turns,
             ask_timeout_s: new.ask_timeout_s,
+            output_schema: new.output_schema,
             origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
             created_by: by.name.clone(),
             ..KeptSettings::default()
@@ -272,7 +274,32 @@ impl Host {
         self.check_open()?;
         let row = self.row(id).await?;
         let by = by.name.clone();
-        let row = self.blocking(move |core| fork(core, &row, name, by)).await?;
+        let row = self.blocking(move |core| fork(core, &row, name, by, None)).await?;
+        let info = SessionInfo::of(&row);
+        self.core.hub.tell(&Arc::new(info.clone()));
+        Ok(info)
+    }
+
+    /// Begins a new session with a copy of this one's history up to the answer to a message. The session itself stays
+    /// as it is, and may be at work.
+    ///
+    /// # Errors
+    /// If there is no such session or message, the message has no answer, or the log cannot be written.
+    pub async fn branch(
+        &self,
+        id: &ConversationId,
+        branch: Branch,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        self.check_open()?;
+        let row = self.row(id).await?;
+        let by = by.name.clone();
+        let row = self
+            .blocking(move |core| {
+                let name = branch.name.clone();
+                fork(core, &row, name, by, Some(branch))
+            })
+            .await?;
         let info = SessionInfo::of(&row);
         self.core.hub.tell(&Arc::new(info.clone()));
         Ok(info)
@@ -286,35 +313,98 @@ impl Host {
     }
 }
 
+/// Where the answer to a message ends.
+struct End {
+    /// The newest event that belongs to it.
+    seq: u64,
+    /// The uuid of the last line of the main agent's conversation.
+    line: String,
+}
+
+/// Finds the end of the answer to a message. Blocks.
+fn end_of_answer(core: &Core, parent: &Conversation, message: &MessageId) -> Result<End, HostError> {
+    let mut book = Book::new(core.options.keep_entries);
+    let (mut heard, mut decoder) = (Heard::default(), Decoder::new());
+    let (mut line, mut end) = (None, None);
+    walk(&*core.options.store, &parent.id, 0, |event| {
+        let seq = event.seq;
+        if let Some(Item::Line(raw)) = Item::read(&event.kind, event.payload.clone()) {
+            line = main_line(&decoder.decode(&raw)).or(line.take());
+        }
+        book.replay(event, &mut heard);
+        let state = book.ledger.get(message).map(|record| record.state);
+        if state == Some(MessageState::Answered) {
+            end = Some(seq);
+        }
+        Ok(end.is_none() && seq < parent.newest)
+    })?;
+    match (end, line) {
+        (Some(seq), Some(line)) => Ok(End { seq, line }),
+        _ => Err(HostError::NoSuchMessage),
+    }
+}
+
+/// The uuid of a line of the main agent's conversation.
+fn main_line(line: &Line<'_>) -> Option<String> {
+    let (parent, uuid) = match &line.body {
+        Body::Known(Message::Assistant(message)) => (message.parent_tool_use_id, message.uuid),
+        Body::Known(Message::User(message)) => (message.parent_tool_use_id, message.uuid),
+        _ => return None,
+    };
+    uuid.filter(|_| parent.is_none()).map(|uuid| uuid.to_str().into_owned())
+}
+
 /// Copies a log. Blocks.
 fn fork(
     core: &Core,
     parent: &Conversation,
     name: Option<String>,
     by: String,
+    branch: Option<Branch>,
 ) -> Result<Conversation, HostError> {
     let store = &*core.options.store;
     let id = ConversationId::random();
+    let end = match &branch {
+        Some(branch) => Some(end_of_answer(core, parent, &branch.message)?),
+        None => None,
+    };
+    let newest = end.as_ref().map_or(parent.newest, |end| end.seq);
     let mut new = NewConversation::new(id.clone(), now());
-    new.parent = Some(Parent { conversation: parent.id.clone(), seq: parent.newest });
+    new.parent = Some(Parent { conversation: parent.id.clone(), seq: newest });
     new.facts = ConversationUpdate {
         title: Some(name.or_else(|| parent.title.as_ref().map(|title| format!("{title} (fork)")))),
         cwd: parent.cwd.clone(),
-        model: parent.model.clone(),
+        model: branch.as_ref().map_or_else(|| parent.model.clone(), |branch| branch.model.clone()),
         status: Some(FORKING.to_owned()),
         ..ConversationUpdate::default()
     };
     store.create(new).wait()?;
-    let book = copy(core.source(), parent, &id, core.options.keep_entries)?;
+    let book = copy(core.source(), parent, newest, &id, core.options.keep_entries)?;
     let mut closing: Vec<Item> = Vec::new();
     for record in book.ledger.queued() {
         let message = record.message.message_id.clone();
         closing.push(Item::Host(HostEvent::MessageCancelled { message }));
     }
     closing.push(Item::Host(HostEvent::RecordingEnded));
+    if branch.is_some() {
+        closing.push(Item::Host(HostEvent::Branched));
+    }
     let at = now();
     let view = book.history().view();
+    let inherited = kept(parent);
+    let (append_system_prompt, output_schema) = match branch {
+        Some(branch) => (branch.append_system_prompt, branch.output_schema),
+        None => (inherited.append_system_prompt.clone(), inherited.output_schema.clone()),
+    };
+    let fork_at = match end {
+        Some(end) => Some(end.line),
+        // A copy of a copy that has not begun yet begins where that one would have.
+        None => inherited.fork_at.clone().filter(|_| parent.cli_sessions.is_empty()),
+    };
     let settings = KeptSettings {
+        append_system_prompt,
+        output_schema,
+        fork_at,
         fork_of: view.session.id.as_ref().map(|id| id.as_str().to_owned()),
         inherited_usd: view.cost.usd,
         created_by: by,
@@ -323,7 +413,7 @@ fn fork(
         queued: 0,
         permissions: 0,
         questions: 0,
-        ..kept(parent)
+        ..inherited
     };
     let mut append =
         Append::new(id.clone(), closing.iter().filter_map(|item| item.to_event(at, None)).collect());
@@ -340,6 +430,7 @@ fn fork(
 fn copy(
     source: Source<'_>,
     parent: &Conversation,
+    newest: u64,
     id: &ConversationId,
     keep_entries: usize,
 ) -> Result<Book, HostError> {
@@ -347,7 +438,7 @@ fn copy(
     let (mut heard, mut decoder, mut labeller) = (Heard::default(), Decoder::new(), Labeller::default());
     let mut events: Vec<NewEvent> = Vec::new();
     walk(source, &parent.id, 0, |event| {
-        if event.seq > parent.newest {
+        if event.seq > newest {
             return Ok(false);
         }
         // Names that senders gave belong to the conversation in which they gave them.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{
-    AllEvent, Host, HostError, ListSessions, MessageState, NewMessage, NewSession, SessionStatus,
+    AllEvent, Branch, Host, HostError, ListSessions, MessageState, NewMessage, NewSession, SessionStatus,
 };
 
 use crate::place::{Onlooker, Place, ask, id_of, me, says, script, send, soon, status, until};
@@ -152,6 +152,49 @@ async fn a_fork_has_the_history_and_a_life_of_its_own() {
     assert!(!again.contains("on its own"));
     host.delete(&id).await.unwrap();
     assert_eq!(ask(&host, &child, says("still there")).await, "still there");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_branch_has_the_history_up_to_an_answer() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let first = send(&host, &id, says("the first")).await;
+    soon(host.finished(&id, &first.message_id)).await.unwrap();
+    let once = status(&host, &id, SessionStatus::Idle).await.cost_usd.unwrap();
+    ask(&host, &id, says("the second")).await;
+    // The session may be at work meanwhile.
+    let slow = send(&host, &id, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &id, SessionStatus::Running).await;
+    let branch = |message| Branch {
+        message,
+        name: Some("a branch".into()),
+        model: None,
+        append_system_prompt: Some("Be brief.".into()),
+        output_schema: None,
+    };
+    let info = soon(host.branch(&id, branch(first.message_id.clone()), &me())).await.unwrap();
+    assert_eq!(
+        (info.name.as_deref(), info.parent.as_ref().unwrap().id.as_str()),
+        (Some("a branch"), id.as_str())
+    );
+    let child = id_of(&info);
+    assert_eq!(ask(&host, &child, says("instead")).await, "instead");
+    let text = serde_json::to_string(&host.transcript(&child, None, 100).await.unwrap().entries).unwrap();
+    assert!(text.contains("the first") && text.contains("instead") && !text.contains("the second"), "{text}");
+    // What the original spent later is not spent by the branch, although the CLI's total has it.
+    let spent = status(&host, &child, SessionStatus::Idle).await.cost_usd.unwrap();
+    assert!((spent - once).abs() < 1e-9, "{spent} {once}");
+    // A branch of a branch, at what both have and at what only the branch has.
+    let copy = soon(host.branch(&child, branch(first.message_id.clone()), &me())).await;
+    assert!(matches!(copy, Ok(_)), "{copy:?}");
+    assert_eq!(ask(&host, &id_of(&copy.unwrap()), says("deeper")).await, "deeper");
+    // There is no answer to copy up to.
+    for message in [slow.message_id, "nothing".into()] {
+        let refused = soon(host.branch(&id, branch(message), &me())).await;
+        assert!(matches!(refused, Err(HostError::NoSuchMessage)), "{refused:?}");
+    }
     soon(host.shut_down(Duration::ZERO)).await;
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Usage, event};
-use crate::request::Request;
+use super::{Answer, End, Usage, event};
+use crate::request::{Request, ToolCall};
 
 /// A chat completion while it is written.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub struct ChatReply {
     model: String,
     created: i64,
     include_usage: bool,
+    /// A call was demanded and given.
+    has_call: bool,
 }
 
 fn usage_json(usage: Usage) -> Value {
@@ -23,6 +25,19 @@ fn usage_json(usage: Usage) -> Value {
     })
 }
 
+fn call_json(call: &ToolCall) -> Value {
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
+}
+
+fn reason(end: End, has_call: bool) -> &'static str {
+    match end {
+        End::Stop if has_call => "tool_calls",
+        End::Stop => "stop",
+        End::Length => "length",
+        End::Filter => "content_filter",
+    }
+}
+
 impl ChatReply {
     pub(super) fn new(request: &Request, id: &str, created: i64) -> Self {
         Self {
@@ -30,6 +45,7 @@ impl ChatReply {
             model: request.model.clone(),
             created,
             include_usage: request.include_usage,
+            has_call: false,
         }
     }
 
@@ -70,8 +86,21 @@ impl ChatReply {
         self.delta(&json!({"reasoning_content": text}), None)
     }
 
-    pub(super) fn finish(&self, usage: Usage) -> String {
-        let mut events = self.delta(&json!({}), Some("stop"));
+    pub(super) fn refusal(&self, text: &str) -> String {
+        self.delta(&json!({"refusal": text}), None)
+    }
+
+    pub(super) fn call(&mut self, call: &ToolCall) -> String {
+        self.has_call = true;
+        let mut value = call_json(call);
+        if let Some(value) = value.as_object_mut() {
+            value.insert("index".to_owned(), 0.into());
+        }
+        self.delta(&json!({"tool_calls": [value]}), None)
+    }
+
+    pub(super) fn finish(&self, usage: Usage, end: End) -> String {
+        let mut events = self.delta(&json!({}), Some(reason(end, self.has_call)));
         if self.include_usage {
             events.push_str(&self.chunk(&json!([]), Some(usage)));
         }
@@ -80,7 +109,12 @@ impl ChatReply {
     }
 
     pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> Value {
-        let mut message = json!({"role": "assistant", "content": answer.text, "refusal": null});
+        let has_text = answer.call.is_none() && answer.refusal.is_none();
+        let content = has_text.then_some(answer.text.as_str());
+        let mut message = json!({"role": "assistant", "content": content, "refusal": answer.refusal});
+        if let (Some(call), Some(message)) = (&answer.call, message.as_object_mut()) {
+            message.insert("tool_calls".to_owned(), json!([call_json(call)]));
+        }
         if let (Some(reasoning), Some(message)) = (&answer.reasoning, message.as_object_mut()) {
             message.insert("reasoning_content".to_owned(), reasoning.as_str().into());
         }
@@ -93,7 +127,7 @@ impl ChatReply {
                 "index": 0,
                 "message": message,
                 "logprobs": null,
-                "finish_reason": "stop",
+                "finish_reason": reason(answer.end, answer.call.is_some()),
             }],
             "usage": usage_json(usage),
         })

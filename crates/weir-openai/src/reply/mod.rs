@@ -5,7 +5,7 @@ mod responses;
 
 use serde_json::Value;
 
-use crate::request::{Endpoint, Request};
+use crate::request::{Endpoint, Request, Role, ToolCall, Turn};
 
 /// What was used for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,6 +31,36 @@ pub struct Answer {
     pub text: String,
     /// What the agent did meanwhile, where that is told.
     pub reasoning: Option<String>,
+    /// What is said in place of an answer that was refused.
+    pub refusal: Option<String>,
+    /// The call that was demanded, in place of a text.
+    pub call: Option<ToolCall>,
+    /// Why it ends.
+    pub end: End,
+}
+
+impl Answer {
+    /// The answer as a client sends it back with the next request.
+    pub fn turn(&self) -> Turn {
+        match &self.call {
+            Some(call) => {
+                Turn { parts: Vec::new(), calls: vec![call.clone()], ..Turn::text(Role::Assistant, "") }
+            }
+            None => Turn::text(Role::Assistant, self.refusal.as_ref().unwrap_or(&self.text)),
+        }
+    }
+}
+
+/// Why an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum End {
+    /// It is complete.
+    #[default]
+    Stop,
+    /// It was cut off at a limit.
+    Length,
+    /// It was refused.
+    Filter,
 }
 
 /// Writes a reply: call the steps in their order, and send what each gives.
@@ -84,11 +114,27 @@ impl Reply {
         }
     }
 
-    /// The stream ends well.
-    pub fn finish(&mut self, usage: Usage) -> String {
+    /// What is said in place of an answer that was refused.
+    pub fn refusal(&mut self, text: &str) -> String {
         match self {
-            Self::Chat(reply) => reply.finish(usage),
-            Self::Responses(reply) => reply.finish(usage),
+            Self::Chat(reply) => reply.refusal(text),
+            Self::Responses(reply) => reply.refusal(text),
+        }
+    }
+
+    /// The call that was demanded. Only chat completions have one.
+    pub fn call(&mut self, call: &ToolCall) -> String {
+        match self {
+            Self::Chat(reply) => reply.call(call),
+            Self::Responses(reply) => reply.text(&call.arguments),
+        }
+    }
+
+    /// The stream ends with an answer.
+    pub fn finish(&mut self, usage: Usage, end: End) -> String {
+        match self {
+            Self::Chat(reply) => reply.finish(usage, end),
+            Self::Responses(reply) => reply.finish(usage, end),
         }
     }
 

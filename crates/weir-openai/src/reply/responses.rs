@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Usage, event};
+use super::{Answer, End, Usage, event};
 use crate::OpenAiError;
-use crate::request::{Request, Role};
+use crate::request::{OutputFormat, Request, Role, Turn};
 
 /// A response while it is written.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub struct ResponsesReply {
     previous: Option<String>,
     instructions: Option<String>,
     metadata: Map<String, Value>,
+    format: Value,
     /// Items that are whole.
     items: Vec<Value>,
     open: Option<Item>,
@@ -35,13 +36,15 @@ struct Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Message,
+    /// A message that says why there is no answer.
+    Refusal,
     Reasoning,
 }
 
 impl Item {
     fn new(kind: Kind, response: &str, index: usize) -> Self {
         let prefix = match kind {
-            Kind::Message => "msg",
+            Kind::Message | Kind::Refusal => "msg",
             Kind::Reasoning => "rs",
         };
         let id = format!("{prefix}_{}_{index}", response.trim_start_matches("resp_"));
@@ -52,6 +55,7 @@ impl Item {
     fn part(&self) -> Value {
         match self.kind {
             Kind::Message => json!({"type": "output_text", "text": self.text, "annotations": []}),
+            Kind::Refusal => json!({"type": "refusal", "refusal": self.text}),
             Kind::Reasoning => json!({"type": "summary_text", "text": self.text}),
         }
     }
@@ -61,7 +65,7 @@ impl Item {
         let parts = if is_whole { vec![self.part()] } else { Vec::new() };
         let status = if is_whole { "completed" } else { "in_progress" };
         match self.kind {
-            Kind::Message => {
+            Kind::Message | Kind::Refusal => {
                 json!({"id": self.id, "type": "message", "status": status, "role": "assistant", "content": parts})
             }
             Kind::Reasoning => {
@@ -73,7 +77,7 @@ impl Item {
     /// What an event about the item's part has, with one thing more.
     fn about(&self, name: &str, value: &Value) -> Value {
         let place = match self.kind {
-            Kind::Message => "content_index",
+            Kind::Message | Kind::Refusal => "content_index",
             Kind::Reasoning => "summary_index",
         };
         let mut about = json!({"item_id": self.id, "output_index": self.index, place: 0, name: value});
@@ -87,8 +91,9 @@ impl Item {
     /// The name of an event about the item's part.
     fn event(&self, what: &str) -> String {
         match (self.kind, what) {
-            (Kind::Message, "added" | "done") => format!("response.content_part.{what}"),
+            (Kind::Message | Kind::Refusal, "added" | "done") => format!("response.content_part.{what}"),
             (Kind::Message, _) => format!("response.output_{what}"),
+            (Kind::Refusal, _) => format!("response.{}", what.replace("text", "refusal")),
             (Kind::Reasoning, "added" | "done") => format!("response.reasoning_summary_part.{what}"),
             (Kind::Reasoning, _) => format!("response.reasoning_summary_{what}"),
         }
@@ -102,12 +107,14 @@ impl ResponsesReply {
             model: request.model.clone(),
             created,
             previous: request.previous.clone(),
-            instructions: request
-                .turns
-                .first()
-                .filter(|turn| turn.role == Role::System)
-                .map(|turn| turn.text.clone()),
+            instructions: request.turns.first().filter(|turn| turn.role == Role::System).map(Turn::words),
             metadata: request.metadata.clone(),
+            format: match &request.format {
+                OutputFormat::Text | OutputFormat::Call { .. } => json!({"type": "text"}),
+                OutputFormat::Json { schema } => {
+                    json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": true})
+                }
+            },
             items: Vec::new(),
             open: None,
             sequence: 0,
@@ -127,20 +134,28 @@ impl ResponsesReply {
         event(Some(name), &data)
     }
 
-    fn response(&self, status: &str, output: &Value, usage: Option<Usage>, error: &Value) -> Value {
+    fn response(&self, end: Option<End>, output: &Value, usage: Option<Usage>, error: &Value) -> Value {
+        let (status, incomplete) = match end {
+            None if error.is_null() => ("in_progress", None),
+            None => ("failed", None),
+            Some(End::Stop) => ("completed", None),
+            Some(End::Length) => ("incomplete", Some(json!({"reason": "max_output_tokens"}))),
+            Some(End::Filter) => ("incomplete", Some(json!({"reason": "content_filter"}))),
+        };
         json!({
             "id": self.id,
             "object": "response",
             "created_at": self.created,
             "status": status,
             "error": error,
-            "incomplete_details": null,
+            "incomplete_details": incomplete,
             "instructions": self.instructions,
             "metadata": self.metadata,
             "model": self.model,
             "output": output,
             "parallel_tool_calls": false,
             "previous_response_id": self.previous,
+            "text": {"format": self.format},
             "temperature": null,
             "tool_choice": "auto",
             "tools": [],
@@ -156,7 +171,7 @@ impl ResponsesReply {
     }
 
     pub(super) fn start(&mut self) -> String {
-        let response = self.response("in_progress", &json!([]), None, &Value::Null);
+        let response = self.response(None, &json!([]), None, &Value::Null);
         [
             self.event("response.created", json!({"response": response})),
             self.event("response.in_progress", json!({"response": response})),
@@ -203,8 +218,9 @@ impl ResponsesReply {
         let Some(item) = self.open.take() else { return String::new() };
         let whole = item.value(true);
         let done = json!({"output_index": item.index, "item": whole});
+        let name = if item.kind == Kind::Refusal { "refusal" } else { "text" };
         let events = [
-            self.event(&item.event("text.done"), item.about("text", &item.text.as_str().into())),
+            self.event(&item.event("text.done"), item.about(name, &item.text.as_str().into())),
             self.event(&item.event("done"), item.about("part", &item.part())),
             self.event("response.output_item.done", done),
         ];
@@ -212,14 +228,19 @@ impl ResponsesReply {
         events.concat()
     }
 
-    pub(super) fn finish(&mut self, usage: Usage) -> String {
+    pub(super) fn refusal(&mut self, text: &str) -> String {
+        self.write(Kind::Refusal, text)
+    }
+
+    pub(super) fn finish(&mut self, usage: Usage, end: End) -> String {
         // There is a message in each response, also if it is empty.
-        let is_message = self.open.as_ref().is_some_and(|item| item.kind == Kind::Message);
+        let is_message = self.open.as_ref().is_some_and(|item| item.kind != Kind::Reasoning);
         let last = if is_message { String::new() } else { self.write(Kind::Message, "") };
         let closed = self.close();
         let items = std::mem::take(&mut self.items);
-        let response = self.response("completed", &items.into(), Some(usage), &Value::Null);
-        last + &closed + &self.event("response.completed", json!({"response": response}))
+        let response = self.response(Some(end), &items.into(), Some(usage), &Value::Null);
+        let name = if end == End::Stop { "response.completed" } else { "response.incomplete" };
+        last + &closed + &self.event(name, json!({"response": response}))
     }
 
     pub(super) fn fail(&mut self, error: &OpenAiError) -> String {
@@ -227,25 +248,28 @@ impl ResponsesReply {
         let error = json!({"code": code, "message": error.message});
         let closed = self.close();
         let items = std::mem::take(&mut self.items);
-        let response = self.response("failed", &items.into(), None, &error);
+        let response = self.response(None, &items.into(), None, &error);
         closed + &self.event("response.failed", json!({"response": response}))
     }
 
     pub(super) fn whole(&self, answer: &Answer, usage: Usage) -> Value {
         let told = answer.reasoning.iter().map(|text| (Kind::Reasoning, text));
-        let said = std::iter::once((Kind::Message, &answer.text));
+        let said = match &answer.refusal {
+            Some(refusal) => (Kind::Refusal, refusal),
+            None => (Kind::Message, &answer.text),
+        };
         let item = |(index, (kind, text)): (usize, (Kind, &String))| {
             Item { text: text.clone(), ..Item::new(kind, &self.id, index) }.value(true)
         };
-        let items: Vec<Value> = told.chain(said).enumerate().map(item).collect();
-        self.response("completed", &items.into(), Some(usage), &Value::Null)
+        let items: Vec<Value> = told.chain([said]).enumerate().map(item).collect();
+        self.response(Some(answer.end), &items.into(), Some(usage), &Value::Null)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::reply::{Answer, Reply, Usage};
-    use crate::request::{Endpoint, Leniency, read};
+    use crate::reply::{Answer, End, Reply, Usage};
+    use crate::request::{Endpoint, Leniency, ToolCall, read};
 
     fn data(events: &str) -> Vec<serde_json::Value> {
         let lines = events.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -259,7 +283,8 @@ mod tests {
         let request =
             read(Endpoint::Responses, br#"{"model":"m","input":"x"}"#, &Leniency::default()).unwrap();
         let mut reply = Reply::new(&request, "1", 5);
-        let events = [reply.start(), reply.text("Hel"), reply.text("lo"), reply.finish(USAGE)].concat();
+        let events =
+            [reply.start(), reply.text("Hel"), reply.text("lo"), reply.finish(USAGE, End::Stop)].concat();
         let events = data(&events);
         for (number, event) in events.iter().enumerate() {
             assert_eq!(event["sequence_number"], number);
@@ -282,7 +307,7 @@ mod tests {
             reply.text("So far."),
             reply.reasoning("Read: b\n"),
             reply.text("\n\nDone."),
-            reply.finish(USAGE),
+            reply.finish(USAGE, End::Stop),
         ];
         let events = data(&events.concat());
         let item = |index: usize, kind: &str| {
@@ -305,7 +330,7 @@ mod tests {
             (&output[1]["content"][0]["text"], &output[3]["content"][0]["text"]),
             (&"So far.".into(), &"\n\nDone.".into())
         );
-        let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()) };
+        let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()), ..Answer::default() };
         let output = reply.whole(&told, USAGE)["output"].clone();
         assert_eq!(
             (&output[0]["type"], &output[1]["content"][0]["text"]),
@@ -318,7 +343,8 @@ mod tests {
         let request =
             read(Endpoint::Responses, br#"{"model":"m","input":"x"}"#, &Leniency::default()).unwrap();
         let mut reply = Reply::new(&request, "1", 5);
-        let events = data(&[reply.start(), reply.reasoning("Read: a\n"), reply.finish(USAGE)].concat());
+        let events =
+            data(&[reply.start(), reply.reasoning("Read: a\n"), reply.finish(USAGE, End::Stop)].concat());
         let output = &events[events.len() - 1]["response"]["output"];
         assert_eq!((&output[1]["type"], &output[1]["content"][0]["text"]), (&"message".into(), &"".into()));
     }
@@ -328,7 +354,7 @@ mod tests {
         let body = br#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"x"}]}"#;
         let request = read(Endpoint::Chat, body, &Leniency::default()).unwrap();
         let mut reply = Reply::new(&request, "1", 5);
-        let events = [reply.start(), reply.text("Hi"), reply.finish(USAGE)].concat();
+        let events = [reply.start(), reply.text("Hi"), reply.finish(USAGE, End::Stop)].concat();
         assert!(events.ends_with("data: [DONE]\n\n"));
         let events = data(&events);
         assert_eq!(events[0]["choices"][0]["delta"]["role"], "assistant");
@@ -336,13 +362,80 @@ mod tests {
         assert_eq!(events[2]["choices"][0]["finish_reason"], "stop");
         assert_eq!(events[2]["usage"], serde_json::Value::Null);
         assert_eq!(events[3]["usage"]["prompt_tokens"], 3);
-        let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()) };
+        let told = Answer { text: "Hi".into(), reasoning: Some("Bash: ls\n".into()), ..Answer::default() };
         let message = reply.whole(&told, USAGE)["choices"][0]["message"].clone();
         assert_eq!(
             (&message["content"], &message["reasoning_content"]),
             (&"Hi".into(), &"Bash: ls\n".into())
         );
-        let hidden = Answer { text: "Hi".into(), reasoning: None };
+        let hidden = Answer { text: "Hi".into(), ..Answer::default() };
         assert_eq!(reply.whole(&hidden, USAGE)["choices"][0]["message"].get("reasoning_content"), None);
+    }
+
+    fn reply(endpoint: Endpoint) -> Reply {
+        let body = match endpoint {
+            Endpoint::Chat => r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#,
+            Endpoint::Responses => r#"{"model":"m","input":"x"}"#,
+        };
+        Reply::new(&read(endpoint, body.as_bytes(), &Leniency::default()).unwrap(), "1", 5)
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_off_says_so() {
+        let cut = Answer { text: "Hel".into(), end: End::Length, ..Answer::default() };
+        let chat = reply(Endpoint::Chat).whole(&cut, USAGE);
+        assert_eq!(chat["choices"][0]["finish_reason"], "length");
+        let mut streamed = reply(Endpoint::Chat);
+        let events = data(&[streamed.text("Hel"), streamed.finish(USAGE, End::Length)].concat());
+        assert_eq!(events[1]["choices"][0]["finish_reason"], "length");
+        let response = reply(Endpoint::Responses).whole(&cut, USAGE);
+        assert_eq!(
+            (&response["status"], &response["incomplete_details"]["reason"]),
+            (&"incomplete".into(), &"max_output_tokens".into())
+        );
+        let mut streamed = reply(Endpoint::Responses);
+        let events = data(&[streamed.text("Hel"), streamed.finish(USAGE, End::Length)].concat());
+        assert_eq!(events[events.len() - 1]["type"], "response.incomplete");
+    }
+
+    #[test]
+    fn a_refusal_is_no_text() {
+        let refused = Answer { refusal: Some("No.".into()), end: End::Filter, ..Answer::default() };
+        let choice = reply(Endpoint::Chat).whole(&refused, USAGE)["choices"][0].clone();
+        assert_eq!(
+            (&choice["message"]["refusal"], &choice["message"]["content"]),
+            (&"No.".into(), &None::<String>.into())
+        );
+        assert_eq!(choice["finish_reason"], "content_filter");
+        let output = reply(Endpoint::Responses).whole(&refused, USAGE)["output"].clone();
+        assert_eq!(output[0]["content"][0], serde_json::json!({"type": "refusal", "refusal": "No."}));
+        let mut streamed = reply(Endpoint::Responses);
+        let events = data(&[streamed.refusal("No."), streamed.finish(USAGE, End::Filter)].concat());
+        let names: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+        assert!(
+            names.contains(&"response.refusal.delta") && names.contains(&"response.refusal.done"),
+            "{names:?}"
+        );
+        assert_eq!(
+            events.iter().find(|event| event["type"] == "response.refusal.done").unwrap()["refusal"],
+            "No."
+        );
+    }
+
+    #[test]
+    fn a_call_that_was_demanded_is_a_call() {
+        let call = ToolCall { id: "call_1".into(), name: "User".into(), arguments: "{}".into() };
+        let answer = Answer { call: Some(call.clone()), ..Answer::default() };
+        let choice = reply(Endpoint::Chat).whole(&answer, USAGE)["choices"][0].clone();
+        assert_eq!(choice["message"]["tool_calls"][0]["function"]["name"], "User");
+        assert_eq!(
+            (&choice["message"]["content"], &choice["finish_reason"]),
+            (&None::<String>.into(), &"tool_calls".into())
+        );
+        let mut streamed = reply(Endpoint::Chat);
+        let events = data(&[streamed.call(&call), streamed.finish(USAGE, End::Stop)].concat());
+        assert_eq!(events[0]["choices"][0]["delta"]["tool_calls"][0]["index"], 0);
+        assert_eq!(events[1]["choices"][0]["finish_reason"], "tool_calls");
+        assert_eq!(answer.turn().calls, [call]);
     }
 }

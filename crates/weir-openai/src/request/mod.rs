@@ -1,11 +1,15 @@
 //! Requests: what was asked, and what of it cannot be honoured.
 
 mod content;
+mod format;
 mod parameters;
+mod turn;
 
 use serde_json::{Map, Value};
 
+pub use format::OutputFormat;
 pub use parameters::Leniency;
+pub use turn::{Image, Part, Role, ToolCall, Turn};
 
 use crate::error::OpenAiError;
 
@@ -18,55 +22,23 @@ pub enum Endpoint {
     Responses,
 }
 
-/// Who says something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Instructions for the model.
-    System,
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-}
-
-impl Role {
-    pub(crate) fn as_str(self) -> &'static str {
+impl Endpoint {
+    pub(crate) fn path(self) -> &'static str {
         match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
+            Self::Chat => "chat/completions",
+            Self::Responses => "responses",
         }
     }
 }
 
-/// Something that was said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
-    /// By whom.
-    pub role: Role,
-    /// What.
-    pub text: String,
-    /// The pictures with it.
-    pub images: Vec<Image>,
-}
-
-/// A picture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Image {
-    /// Such as `image/png`.
-    pub media_type: String,
-    /// The bytes of the file.
-    pub data: Vec<u8>,
-}
-
 /// A request that can be honoured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// Which API was called.
     pub endpoint: Endpoint,
     /// The model.
     pub model: String,
-    /// All that was said, oldest first. It ends with what the user says now.
+    /// All that was said, oldest first. It ends with what the user says now, or with the result of a tool.
     pub turns: Vec<Turn>,
     /// The reply is to be streamed.
     pub stream: bool,
@@ -76,6 +48,10 @@ pub struct Request {
     pub previous: Option<String>,
     /// What the client wants to find in the response again.
     pub metadata: Map<String, Value>,
+    /// The form of the answer.
+    pub format: OutputFormat,
+    /// Parameters that are ignored.
+    pub ignored: Vec<String>,
 }
 
 /// Reads the body of a request.
@@ -93,7 +69,8 @@ pub fn read(endpoint: Endpoint, body: &[u8], leniency: &Leniency) -> Result<Requ
             ..OpenAiError::invalid("", "The body must be a JSON object.")
         });
     };
-    parameters::check(endpoint, &body, leniency)?;
+    let mut ignored = parameters::check(endpoint, &body, leniency)?;
+    let format = format::read(endpoint, &body, leniency, &mut ignored)?;
     let model = match body.get("model") {
         Some(Value::String(model)) if !model.is_empty() => model.clone(),
         _ => return Err(OpenAiError::invalid("model", "You must provide a model parameter.")),
@@ -103,9 +80,12 @@ pub fn read(endpoint: Endpoint, body: &[u8], leniency: &Leniency) -> Result<Requ
         Endpoint::Responses => responses_input(&body)?,
     };
     let last = turns.iter().rev().find(|turn| turn.role != Role::System);
-    if last.is_none_or(|turn| turn.role != Role::User) {
+    if last.is_none_or(|turn| turn.role == Role::Assistant) {
         let name = if endpoint == Endpoint::Chat { "messages" } else { "input" };
-        return Err(OpenAiError::invalid(name, format!("The last of '{name}' must be of the user.")));
+        return Err(OpenAiError::invalid(
+            name,
+            format!("The last of '{name}' must be a message of the user."),
+        ));
     }
     let options = object("stream_options", body.get("stream_options"))?;
     Ok(Request {
@@ -116,6 +96,8 @@ pub fn read(endpoint: Endpoint, body: &[u8], leniency: &Leniency) -> Result<Requ
         include_usage: yes_or_no("stream_options.include_usage", options.get("include_usage"))?,
         previous: text("previous_response_id", body.get("previous_response_id"))?,
         metadata: object("metadata", body.get("metadata"))?,
+        format,
+        ignored,
     })
 }
 
@@ -147,11 +129,11 @@ fn object(name: &str, value: Option<&Value>) -> Result<Map<String, Value>, OpenA
 fn responses_input(body: &Map<String, Value>) -> Result<Vec<Turn>, OpenAiError> {
     let mut turns = Vec::new();
     if let Some(instructions) = text("instructions", body.get("instructions"))? {
-        turns.push(Turn { role: Role::System, text: instructions, images: Vec::new() });
+        turns.push(Turn::text(Role::System, instructions));
     }
     match body.get("input") {
         Some(Value::String(text)) => {
-            turns.push(Turn { role: Role::User, text: text.clone(), images: Vec::new() });
+            turns.push(Turn::text(Role::User, text));
         }
         input => turns.extend(content::messages("input", input)?),
     }
@@ -159,90 +141,4 @@ fn responses_input(body: &Map<String, Value>) -> Result<Vec<Turn>, OpenAiError> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Endpoint, Leniency, OpenAiError, Request, Role, read};
-
-    fn chat(body: &str) -> Result<Request, OpenAiError> {
-        read(Endpoint::Chat, body.as_bytes(), &Leniency::default())
-    }
-
-    #[test]
-    fn reads_what_clients_send() {
-        let request = chat(r#"{"model":"sonnet","stream":true,"stream_options":{"include_usage":true},"temperature":1,"n":1,"user":"u",
-            "messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"},
-            {"role":"user","content":[{"type":"text","text":"Look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}]}"#).unwrap();
-        assert!(request.stream && request.include_usage);
-        assert_eq!(request.turns.len(), 4);
-        assert_eq!(request.turns[0].role, Role::System);
-        assert_eq!(request.turns[3].images[0].data, b"hi");
-    }
-
-    #[test]
-    fn reads_the_other_form() {
-        let body = br#"{"model":"m","instructions":"Be brief.","input":"Hi","store":false}"#;
-        let request = read(Endpoint::Responses, body, &Leniency::default()).unwrap();
-        assert_eq!(request.turns.len(), 2);
-        let body = br#"{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]}],"previous_response_id":"resp_1"}"#;
-        let request = read(Endpoint::Responses, body, &Leniency::default()).unwrap();
-        assert_eq!(request.turns[0].text, "Hi");
-        assert_eq!(request.previous.as_deref(), Some("resp_1"));
-        // Clients send back all items of a response.
-        let body = br#"{"model":"m","input":[{"role":"user","content":"Hi"},{"type":"reasoning","id":"rs_1","summary":[]},
-            {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello"}]},{"role":"user","content":"Go on"}]}"#;
-        assert_eq!(read(Endpoint::Responses, body, &Leniency::default()).unwrap().turns.len(), 3);
-    }
-
-    #[test]
-    fn refuses_what_it_cannot_honour() {
-        let with = |more: &str| {
-            chat(&format!(r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],{more}}}"#))
-        };
-        for (more, param) in [
-            (r#""temperature":0.2"#, "temperature"),
-            (r#""tools":[{"type":"function"}]"#, "tools"),
-            (r#""n":2"#, "n"),
-            (r#""max_tokens":5"#, "max_tokens"),
-            (r#""response_format":{"type":"json_object"}"#, "response_format"),
-            (r#""stop":["x"]"#, "stop"),
-            (r#""stream":"yes""#, "stream"),
-            (r#""stream_options":[]"#, "stream_options"),
-            (r#""metadata":7"#, "metadata"),
-            (r#""service_tier":"priority""#, "service_tier"),
-            (r#""frobnicate":1"#, "frobnicate"),
-        ] {
-            let error = with(more).unwrap_err();
-            assert_eq!((error.status, error.param.as_deref()), (400, Some(param)));
-        }
-        for more in [
-            r#""tools":[]"#,
-            r#""temperature":null"#,
-            r#""response_format":{"type":"text"}"#,
-            r#""top_p":1.0"#,
-            r#""service_tier":"auto""#,
-        ] {
-            assert!(with(more).is_ok(), "{more}");
-        }
-        let lenient = Leniency::ignoring(["temperature"]);
-        let body = br#"{"model":"m","messages":[{"role":"user","content":"x"}],"temperature":0.2}"#;
-        assert!(read(Endpoint::Chat, body, &lenient).is_ok());
-    }
-
-    #[test]
-    fn says_what_is_wrong() {
-        for (body, param) in [
-            ("nonsense", None),
-            ("[]", None),
-            (r#"{"messages":[]}"#, Some("model")),
-            (r#"{"model":"m"}"#, Some("messages")),
-            (r#"{"model":"m","messages":[{"role":"user","content":7}]}"#, Some("messages[0].content")),
-            (r#"{"model":"m","messages":[{"role":"tool","content":"x"}]}"#, Some("messages[0].role")),
-            (r#"{"model":"m","messages":[{"role":"assistant","content":"x"}]}"#, Some("messages")),
-            (
-                r#"{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://e.org/a.png"}}]}]}"#,
-                Some("messages[0].content[0].image_url"),
-            ),
-        ] {
-            assert_eq!(chat(body).unwrap_err().param.as_deref(), param, "{body}");
-        }
-    }
-}
+mod tests;

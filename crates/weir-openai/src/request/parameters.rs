@@ -1,20 +1,36 @@
-//! Parameters: which are read, which change nothing, which cannot be honoured.
+//! Parameters: which are read, which change nothing, which are ignored, which are refused.
 
 use serde_json::{Map, Value};
 
 use super::Endpoint;
 use crate::error::OpenAiError;
 
-/// Parameters that a server ignores although it cannot honour them, because its owner said so.
+/// What happens to parameters that cannot be honoured. By default those that tune an answer are ignored with a warning,
+/// and those without which the answer would mean something else are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Leniency {
+    strict: bool,
     ignored: Vec<String>,
 }
 
 impl Leniency {
-    /// Ignores these.
-    pub fn ignoring<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Self {
-        Self { ignored: names.into_iter().map(Into::into).collect() }
+    /// Refuses what tunes an answer, too.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Ignores these, whatever they are.
+    #[must_use]
+    pub fn ignoring<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.ignored.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether the owner of the server said that this one is to be ignored.
+    pub(super) fn ignores(&self, name: &str) -> bool {
+        self.ignored.iter().any(|ignored| ignored == name)
     }
 }
 
@@ -22,81 +38,85 @@ impl Leniency {
 enum Rule {
     /// It is read elsewhere, or changes nothing that could be seen.
     Fine,
-    /// Fine with this value, which is what happens anyway.
-    Only(Value),
-    /// Fine with these values, which mean that the server decides.
-    AnyOf(&'static [&'static str]),
-    /// It cannot be honoured.
-    Never(&'static str),
+    /// It tunes an answer: with this value nothing changes, with others it is ignored.
+    Tunes(Option<Value>, &'static str),
+    /// The same with several values.
+    TunesBut(&'static [&'static str], &'static str),
+    /// The answer would mean something else without it, except with this value.
+    Matters(Option<Value>, &'static str),
 }
 
 const SAMPLING: &str = "the CLI decides how the model samples";
 const TOOLS: &str = "the agent uses its own tools, and cannot call yours";
 const LENGTH: &str = "the CLI has no limit for the length of an answer";
+const THINKING: &str = "the CLI decides how the model thinks";
 
 fn rule(endpoint: Endpoint, name: &str) -> Rule {
+    let is = |value: Value| Some(value);
     match name {
-        "model" | "stream" | "stream_options" | "user" | "metadata" | "safety_identifier"
-        | "prompt_cache_key" | "store" => Rule::Fine,
-        "service_tier" => Rule::AnyOf(&["auto", "default"]),
-        "messages" if endpoint == Endpoint::Chat => Rule::Fine,
-        "input" | "instructions" | "previous_response_id" if endpoint == Endpoint::Responses => Rule::Fine,
-        "include" if endpoint == Endpoint::Responses => Rule::Only(serde_json::json!([])),
+        "model"
+        | "stream"
+        | "stream_options"
+        | "user"
+        | "metadata"
+        | "safety_identifier"
+        | "prompt_cache_key"
+        | "prompt_cache_retention"
+        | "store"
+        | "tools"
+        | "tool_choice" => Rule::Fine,
+        "messages" | "response_format" if endpoint == Endpoint::Chat => Rule::Fine,
+        "input" | "instructions" | "previous_response_id" | "text" if endpoint == Endpoint::Responses => {
+            Rule::Fine
+        }
+        "service_tier" => Rule::TunesBut(&["auto", "default"], "there are no tiers here"),
         // The CLI sums up what no longer fits.
-        "truncation" if endpoint == Endpoint::Responses => Rule::AnyOf(&["auto"]),
-        "n" => Rule::Only(Value::from(1)),
-        "temperature" | "top_p" => Rule::Only(Value::from(1.0)),
-        "presence_penalty" | "frequency_penalty" => Rule::Only(Value::from(0.0)),
-        "logprobs" | "parallel_tool_calls" | "background" => Rule::Only(Value::from(false)),
-        "response_format" => Rule::Only(serde_json::json!({"type": "text"})),
-        "text" => Rule::Only(serde_json::json!({"format": {"type": "text"}})),
-        "modalities" => Rule::Only(serde_json::json!(["text"])),
-        "tools" | "functions" => Rule::Only(serde_json::json!([])),
-        "tool_choice" | "function_call" => Rule::Only(Value::from("auto")),
-        "seed" | "logit_bias" | "top_logprobs" | "top_k" => Rule::Never(SAMPLING),
-        "max_tokens" | "max_completion_tokens" | "max_output_tokens" => Rule::Never(LENGTH),
-        "max_tool_calls" => Rule::Never(TOOLS),
-        "stop" => Rule::Never("the CLI has no stop sequences"),
-        "reasoning_effort" | "reasoning" | "verbosity" => Rule::Never("the CLI decides how the model thinks"),
-        "audio" | "prediction" | "web_search_options" => Rule::Never("there is nothing like it here"),
-        "conversation" | "prompt" => Rule::Never("there are no stored objects of OpenAI's here"),
-        _ => Rule::Never("it is not known"),
+        "truncation" => Rule::TunesBut(&["auto"], "the CLI sums up what no longer fits"),
+        "include" => Rule::Tunes(is(serde_json::json!([])), "there is nothing to add to the answer"),
+        "temperature" | "top_p" => Rule::Tunes(is(1.0.into()), SAMPLING),
+        "presence_penalty" | "frequency_penalty" => Rule::Tunes(is(0.0.into()), SAMPLING),
+        "logprobs" => Rule::Tunes(is(false.into()), SAMPLING),
+        "seed" | "logit_bias" | "top_logprobs" | "top_k" => Rule::Tunes(None, SAMPLING),
+        "parallel_tool_calls" => Rule::Tunes(is(false.into()), TOOLS),
+        "max_tool_calls" => Rule::Tunes(None, TOOLS),
+        "max_tokens" | "max_completion_tokens" | "max_output_tokens" => Rule::Tunes(None, LENGTH),
+        "stop" => Rule::Tunes(is(serde_json::json!([])), "the CLI has no stop sequences"),
+        "reasoning_effort" | "reasoning" | "verbosity" | "thinking" => Rule::Tunes(None, THINKING),
+        "n" => Rule::Matters(is(1.into()), "there is one answer to a prompt"),
+        "background" => Rule::Matters(is(false.into()), "use a session of this server for that"),
+        "modalities" => Rule::Matters(is(serde_json::json!(["text"])), "the agent answers in text"),
+        "functions" => Rule::Matters(is(serde_json::json!([])), TOOLS),
+        "function_call" => Rule::Matters(is("auto".into()), TOOLS),
+        "audio" => Rule::Matters(None, "the agent answers in text"),
+        "conversation" | "prompt" => Rule::Matters(None, "there are no stored objects of OpenAI's here"),
+        _ => Rule::Tunes(None, "it is not known"),
     }
 }
 
-/// Refuses what cannot be honoured.
+/// Refuses what cannot be done without, and names what is ignored.
 pub(super) fn check(
     endpoint: Endpoint,
     body: &Map<String, Value>,
     leniency: &Leniency,
-) -> Result<(), OpenAiError> {
+) -> Result<Vec<String>, OpenAiError> {
+    let mut ignored = Vec::new();
     for (name, value) in body {
-        if value.is_null() || leniency.ignored.contains(name) {
-            continue;
-        }
-        match rule(endpoint, name) {
-            Rule::Fine => {}
-            Rule::Only(usual) if same(value, &usual) => {}
-            Rule::AnyOf(usual) if value.as_str().is_some_and(|value| usual.contains(&value)) => {}
-            Rule::Only(_) | Rule::AnyOf(_) => {
-                let why = match name.as_str() {
-                    "tools" | "functions" | "tool_choice" | "function_call" | "parallel_tool_calls" => TOOLS,
-                    "temperature" | "top_p" | "presence_penalty" | "frequency_penalty" | "logprobs" => {
-                        SAMPLING
-                    }
-                    "n" => "there is one answer to a prompt",
-                    "background" => "use a session of this server for that",
-                    "service_tier" => "there are no tiers here",
-                    "truncation" => "the CLI sums up what no longer fits",
-                    "include" => "there is nothing to add to the answer",
-                    _ => "the agent answers in text",
-                };
-                return Err(OpenAiError::unsupported(name, why));
+        let (why, tunes) = match rule(endpoint, name) {
+            _ if value.is_null() => continue,
+            Rule::Fine => continue,
+            Rule::Tunes(Some(usual), _) | Rule::Matters(Some(usual), _) if same(value, &usual) => continue,
+            Rule::TunesBut(usual, _) if value.as_str().is_some_and(|value| usual.contains(&value)) => {
+                continue;
             }
-            Rule::Never(why) => return Err(OpenAiError::unsupported(name, why)),
+            Rule::Tunes(_, why) | Rule::TunesBut(_, why) => (why, true),
+            Rule::Matters(_, why) => (why, false),
+        };
+        if !leniency.ignores(name) && (leniency.strict || !tunes) {
+            return Err(OpenAiError::unsupported(name, why));
         }
+        ignored.push(name.clone());
     }
-    Ok(())
+    Ok(ignored)
 }
 
 /// Whether two values mean the same: numbers by their value, whatever their form.

@@ -160,7 +160,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         events::session, events::all,
         tokens::me, tokens::share, tokens::list, tokens::create, tokens::revoke, tokens::audit,
         health::healthz, health::readyz, health::metrics,
-        openai::models, openai::chat, openai::responses,
+        openai::models, openai::model, openai::chat, openai::responses,
     ),
     components(schemas(
         Details,

@@ -88,6 +88,7 @@ fn openai_problems(operation: &mut Value) {
         return;
     }
     let takes_work = operation.get("requestBody").is_some();
+    let has_path = list(operation, "/parameters").iter().any(|parameter| text(parameter, "/in") == "path");
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     let mut add = |status: &str, description: &str| {
         let schema = |name: &str| json!({"schema": {"$ref": format!("#/components/schemas/{name}")}});
@@ -99,10 +100,12 @@ fn openai_problems(operation: &mut Value) {
     add("403", "A page of another origin sent it, or the token may not do this.");
     add("429", "Too many requests, all is busy, or a budget is spent.");
     add("500", "A fault of the server.");
-    add("503", "The server is about to end.");
+    add("503", "The model is overloaded, or the server is about to end.");
+    if has_path || takes_work {
+        add("404", "There is no such model, session or response.");
+    }
     if takes_work {
         add("400", "The request cannot be understood or honoured; `param` says where.");
-        add("404", "There is no such session or response.");
         add("413", "The body is too large.");
         add("502", "The agent could not answer.");
         add("504", "The agent took too long.");

@@ -1,61 +1,41 @@
-//! A request in its session: found by its history, by name, or begun.
+//! A request in its session: its turn is begun, or found where the request is another try of one that was.
+
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use weir_host::{
-    Actor, ConversationId, Cursor, Finished, Format, Host, Image, NewMessage, NewSession, Watch, WatchQuery,
-};
-use weir_openai::reply::{Answer, Usage};
-use weir_openai::{OpenAiError, Place, Request, place};
-use weir_wire::MessageId;
+use weir_host::{Cursor, Format, Image, NewMessage, Watch, WatchQuery};
+use weir_openai::reply::{Answer, Reply, Usage};
+use weir_openai::{Attempt, AttemptHeaders, OpenAiError, OutputFormat, Place, Request, Verdict, place};
 
-use super::errors::{of_failure, of_host, of_problem};
+use super::errors::{of_host, of_problem};
+use super::histories::Begun;
 use super::progress::{Piece, Progress};
+use super::settle::{Asked, settle};
+use super::setup::{Choice, find};
+use super::turn::{Attendance, Outcome, Turn};
 use crate::api::may_begin;
 use crate::auth::Principal;
+use crate::clock;
 use crate::state::App;
 
-/// A request whose prompt was given to a session.
-pub(super) struct Conversation {
-    pub(super) app: App,
-    id: ConversationId,
-    message: MessageId,
-    place: Place,
-    owner: String,
-    pub(super) watch: Watch,
-    /// Tools are told as reasoning.
-    pub(super) tells_tools: bool,
-    turn: RunningTurn,
+/// What a request says about itself in its headers.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) attempt: Attempt,
+    choice: Choice,
+    tells_tools: bool,
 }
 
-/// A turn that ends when nobody waits for it any more.
-struct RunningTurn {
-    host: Host,
-    id: ConversationId,
-    by: Actor,
-    is_over: bool,
-}
-
-impl Drop for RunningTurn {
-    fn drop(&mut self) {
-        if !self.is_over {
-            let (host, id, by) = (self.host.clone(), self.id.clone(), self.by.clone());
-            tokio::spawn(async move { host.interrupt(&id, &by).await });
-        }
-    }
-}
-
-impl Conversation {
-    /// Finds or begins the session of a request, and gives it the prompt.
-    pub(super) async fn begin(
-        app: App,
+impl Call {
+    pub(super) fn read(
         who: &Principal,
-        request: &Request,
+        endpoint: weir_openai::Endpoint,
         headers: &HeaderMap,
+        body: &[u8],
     ) -> Result<Self, OpenAiError> {
-        may_begin(&app, who).map_err(|problem| of_problem(&problem))?;
-        let place = place(request, &who.token_id);
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let tells_tools = match header("x-weir-tools") {
+        let tools = header("x-weir-tools");
+        let tells_tools = match tools {
             None | Some("hidden") => false,
             Some("reasoning") => true,
             Some(_) => {
@@ -65,62 +45,90 @@ impl Conversation {
                 ));
             }
         };
-        let known = find(&app, who, request, &place, header("x-weir-session")).await?;
-        let is_new = known.is_none();
-        let by = who.actor();
-        let id = match known {
-            Some(id) => id,
-            None => create(&app, request, &place, header("x-weir-cwd"), &by).await?,
+        let (session, folder) = (header("x-weir-session"), header("x-weir-cwd"));
+        let tries = AttemptHeaders {
+            idempotency_key: header("idempotency-key"),
+            retry_count: header("x-stainless-retry-count"),
         };
-        let mut images = place.prompt.images.clone();
-        if is_new {
-            let earlier = place.so_far.iter().flat_map(|turn| turn.images.clone());
-            images = earlier.chain(images).collect();
-        }
-        let text = if is_new { place.prompt_with_history() } else { place.prompt.text.clone() };
-        let images = images.into_iter().map(|image| Image { media_type: image.media_type, data: image.data });
-        let message = NewMessage { text, images: images.collect(), ..NewMessage::default() };
-        let host = app.host().clone();
-        let info = host.info(&id).await.map_err(|error| of_host(&error))?;
-        let cursor = Some(Cursor::new(host.epoch(), info.newest_seq, None));
+        let attempt = weir_openai::attempt(&who.token_id, endpoint, tries, &[session, folder, tools], body);
+        let choice = Choice { session: session.map(str::to_owned), folder: folder.map(str::to_owned) };
+        Ok(Self { attempt, choice, tells_tools })
+    }
+}
+
+/// A request whose turn runs or has ended.
+pub(super) struct Conversation {
+    pub(super) app: App,
+    pub(super) turn: Arc<Turn>,
+    pub(super) asked: Asked,
+    pub(super) reply: Reply,
+    pub(super) watch: Watch,
+    /// Tools are told as reasoning.
+    pub(super) tells_tools: bool,
+    /// The turn was begun by an earlier try.
+    pub(super) is_attached: bool,
+    /// For how long the same request gets the same failure again, in seconds.
+    pub(super) replayed_for: Option<i64>,
+    /// Why the message before this one got no answer.
+    pub(super) earlier_failure: Option<String>,
+    _attendance: Attendance,
+}
+
+/// A turn that was begun or found.
+struct Opened {
+    turn: Arc<Turn>,
+    attendance: Attendance,
+    asked: Asked,
+    reply: Reply,
+    is_attached: bool,
+    replayed_for: Option<i64>,
+    earlier_failure: Option<String>,
+}
+
+impl Conversation {
+    /// Begins the turn of a request, or finds the one that an earlier try began.
+    pub(super) async fn open(
+        app: App,
+        who: Principal,
+        request: Request,
+        call: Call,
+    ) -> Result<Self, OpenAiError> {
+        let tells_tools = call.tells_tools;
+        // In a task of its own: a client that goes away in the middle must not leave a turn that nobody knows of.
+        let opening = tokio::spawn(open(app.clone(), who, request, call));
+        let opened = opening.await.map_err(|error| OpenAiError::failed(error.to_string()))??;
+        let Opened { turn, attendance, asked, reply, is_attached, replayed_for, earlier_failure } = opened;
+        let host = app.host();
+        let session = turn.session().ok_or_else(|| OpenAiError::failed("the session has no name"))?;
+        let cursor = Some(Cursor::new(host.epoch(), turn.begun.seq, None));
         let query = WatchQuery { format: Format::Agent, cursor, heartbeat: Some(app.settings().heartbeat) };
-        let watch = host.watch(&id, query).await.map_err(|error| of_host(&error))?;
-        let accepted = host.send(&id, message, &by).await.map_err(|error| of_host(&error))?;
-        let turn = RunningTurn { host, id: id.clone(), by, is_over: false };
-        let (owner, message) = (who.token_id.clone(), accepted.message_id);
-        Ok(Self { app, id, message, place, owner, watch, tells_tools, turn })
+        let watch = host.watch(&session, query).await.map_err(of_host)?;
+        Ok(Self {
+            turn,
+            asked,
+            reply,
+            watch,
+            tells_tools,
+            is_attached,
+            replayed_for,
+            earlier_failure,
+            _attendance: attendance,
+            app,
+        })
     }
 
-    /// The session's name.
-    pub(super) fn session(&self) -> &str {
-        self.id.as_str()
-    }
-
-    /// Waits for the answer.
-    pub(super) async fn finished(
-        host: Host,
-        id: ConversationId,
-        message: MessageId,
-    ) -> Result<Finished, OpenAiError> {
-        let finished = host.finished(&id, &message).await.map_err(|error| of_host(&error))?;
-        match &finished.error {
-            Some(failure) => Err(of_failure(failure)),
-            None => Ok(finished),
-        }
-    }
-
-    /// What to wait for, apart from the conversation itself.
-    pub(super) fn parts(&self) -> (Host, ConversationId, MessageId) {
-        (self.app.host().clone(), self.id.clone(), self.message.clone())
+    /// Whether what the agent says on the way is part of the answer.
+    pub(super) fn streams_text(&self) -> bool {
+        self.asked.format == OutputFormat::Text
     }
 
     /// The answer in one piece, with what the agent did where that is told.
-    pub(super) async fn whole(mut self, reply: &str) -> Result<(Answer, Usage), OpenAiError> {
-        let (host, id, message) = self.parts();
-        let mut ending = Box::pin(Self::finished(host, id, message));
+    pub(super) async fn whole(&mut self) -> Result<(Answer, Usage), OpenAiError> {
+        let turn = Arc::clone(&self.turn);
+        let mut ending = Box::pin(turn.ended());
         let (mut progress, mut reasoning) = (Progress::default(), String::new());
         let mut listens = self.tells_tools;
-        let finished = loop {
+        let outcome = loop {
             tokio::select! {
                 biased;
                 frame = self.watch.next(), if listens => match frame {
@@ -129,95 +137,92 @@ impl Conversation {
                             reasoning.push_str(&text);
                         }
                     }
-                    // Whoever is too slow to watch still gets the whole answer.
+                    // A client that is too slow to watch still gets the whole answer.
                     None => listens = false,
                 },
-                finished = &mut ending => break finished,
+                outcome = &mut ending => break outcome,
             }
         };
-        self.turn.is_over = true;
-        let finished = finished?;
-        self.remember(&finished.text, reply);
-        let reasoning = Some(reasoning).filter(|reasoning| !reasoning.is_empty());
-        Ok((Answer { text: finished.text.clone(), reasoning }, usage(&finished)))
-    }
-
-    /// The turn is over; nothing is to be ended any more.
-    pub(super) fn is_over(&mut self) {
-        self.turn.is_over = true;
-    }
-
-    /// Remembers how the client will come back: with this answer at the end of its history, or with the reply's id.
-    pub(super) fn remember(&self, answer: &str, reply: &str) {
-        let mut histories = self.app.histories();
-        histories.put(self.place.after(answer), self.id.to_string());
-        histories.put(format!("{}/{reply}", self.owner), self.id.to_string());
+        match &*outcome {
+            Outcome::Answer(answer, usage) => {
+                let reasoning = Some(reasoning).filter(|reasoning| !reasoning.is_empty());
+                Ok((Answer { reasoning, ..answer.clone() }, *usage))
+            }
+            Outcome::Error(error) => Err(error.clone()),
+        }
     }
 }
 
-async fn find(
+async fn open(app: App, who: Principal, request: Request, call: Call) -> Result<Opened, OpenAiError> {
+    let by = Actor::new(&who.name);
+    let place = place(&request, &who.token_id, call.choice.folder.as_deref());
+    let slot = app.front().slot(&call.attempt.key);
+    let mut held = slot.lock().await;
+    let known = held.as_ref().map(|turn| turn.known());
+    let verdict = weir_openai::judge(&call.attempt, known);
+    let replayed_for =
+        known.filter(|_| !call.attempt.is_retry).and_then(|known| known.stage.replays_for_ms());
+    let replayed_for = replayed_for.filter(|_| verdict == Verdict::Attach).map(|left| left / 1_000 + 1);
+    let opened = |turn: Arc<Turn>, reply: Reply, claim, earlier_failure, is_attached| {
+        let asked = Asked::new(&request, place.clone(), &who.token_id, reply.id().to_owned());
+        let attendance = turn.attend(&app, &by);
+        settle(&app, &turn, asked.clone(), by.clone(), claim);
+        Opened { turn, attendance, asked, reply, is_attached, replayed_for, earlier_failure }
+    };
+    match (verdict, held.as_ref()) {
+        (Verdict::KeyReused, _) => Err(OpenAiError {
+            code: Some("idempotency_key_reused".to_owned()),
+            ..OpenAiError::invalid(
+                "idempotency-key",
+                "Another request was sent with this Idempotency-Key; use a new one for each request.",
+            )
+        }),
+        (Verdict::Attach, Some(turn)) => {
+            let reply = Reply::new(&request, &turn.begun.reply, turn.begun.at / 1_000);
+            Ok(opened(Arc::clone(turn), reply, None, None, true))
+        }
+        (Verdict::Attach | Verdict::Begin, _) => {
+            may_begin(&app, &who).map_err(|problem| of_problem(&problem))?;
+            let id = uuid::Uuid::new_v4().simple().to_string();
+            let (turn, claim, failure) = begin(&app, &who, &request, &place, &call, id.clone()).await?;
+            let turn = Arc::new(turn);
+            *held = Some(Arc::clone(&turn));
+            let reply = Reply::new(&request, &id, turn.begun.at / 1_000);
+            Ok(opened(turn, reply, claim, failure, false))
+        }
+    }
+}
+
+/// Gives the prompt to the session of a request.
+async fn begin(
     app: &App,
     who: &Principal,
     request: &Request,
     place: &Place,
-    named: Option<&str>,
-) -> Result<Option<ConversationId>, OpenAiError> {
-    let missing = |param: &str, name: &str| OpenAiError {
-        status: 404,
-        ..OpenAiError::invalid(
-            param,
-            format!("There is no '{name}' here; leave it out to begin a new session."),
-        )
+    call: &Call,
+    reply: String,
+) -> Result<(Turn, Option<super::front::Claim>, Option<String>), OpenAiError> {
+    let seat = find(app, who, request, place, &call.choice).await?;
+    let (host, by) = (app.host(), who.actor());
+    let info = host.info(&seat.session).await.map_err(of_host)?;
+    let images =
+        seat.images.into_iter().map(|image| Image { media_type: image.media_type, data: image.data });
+    let message = NewMessage {
+        client_id: Some(format!("openai-{reply}")),
+        text: seat.text,
+        images: images.collect(),
+        ..NewMessage::default()
     };
-    if let Some(name) = named {
-        let id = name.parse().ok().filter(|_| who.may_see(name));
-        let id: ConversationId = id.ok_or_else(|| missing("x-weir-session", name))?;
-        app.host().info(&id).await.map_err(|_| missing("x-weir-session", name))?;
-        return Ok(Some(id));
-    }
-    let key = match (&request.previous, &place.before) {
-        (Some(previous), _) => format!("{}/{previous}", who.token_id),
-        (None, Some(before)) => before.clone(),
-        (None, None) => return Ok(None),
+    let accepted = host.send(&seat.session, message, &by).await.map_err(of_host)?;
+    let begun = Begun {
+        session: seat.session.to_string(),
+        message: accepted.message_id.to_string(),
+        seq: info.newest_seq,
+        reply,
+        at: clock::now(),
+        body: call.attempt.body.clone(),
+        setup: seat.setup,
     };
-    let session = app.histories().take(&key);
-    let id = session.and_then(|session| session.parse().ok());
-    if let (None, Some(previous)) = (&id, &request.previous) {
-        return Err(missing("previous_response_id", previous));
-    }
-    // One that was deleted meanwhile is begun anew.
-    let Some(id): Option<ConversationId> = id else { return Ok(None) };
-    Ok(app.host().info(&id).await.is_ok().then_some(id))
-}
-
-async fn create(
-    app: &App,
-    request: &Request,
-    place: &Place,
-    cwd: Option<&str>,
-    by: &Actor,
-) -> Result<ConversationId, OpenAiError> {
-    let root = app.settings().roots.first().map(|root| root.to_string_lossy().into_owned());
-    let title: String = place.prompt.text.lines().next().unwrap_or_default().chars().take(80).collect();
-    let new = NewSession {
-        cwd: cwd.map(str::to_owned).or(root).unwrap_or_default(),
-        name: Some(title).filter(|title| !title.trim().is_empty()),
-        model: Some(request.model.clone()).filter(|model| model != "default"),
-        append_system_prompt: place.instructions.clone(),
-        ask_timeout_s: u32::try_from(app.settings().unattended_ask_timeout.as_secs().max(1)).ok(),
-        origin: "openai".to_owned(),
-        ..NewSession::default()
-    };
-    let created = app.host().create(new, by).await.map_err(|error| of_host(&error))?;
-    created.session.id.parse().map_err(|_| OpenAiError::failed("the session has no name"))
-}
-
-/// What a turn used.
-pub(super) fn usage(finished: &Finished) -> Usage {
-    let usage = finished.turn.as_ref().and_then(|turn| turn.result.as_ref()).map(|result| result.usage);
-    usage.map_or_else(Usage::default, |usage| Usage {
-        input_tokens: usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
-        cached_tokens: usage.cache_read_input_tokens,
-        output_tokens: usage.output_tokens,
-    })
+    app.front().histories().begun(call.attempt.key.clone(), begun.clone());
+    Ok((Turn::new(begun), seat.claim, seat.earlier_failure))
 }

@@ -19,6 +19,35 @@ pub(crate) struct ChatRequest {
     stream: Option<bool>,
     /// More about a stream.
     stream_options: Option<StreamOptions>,
+    /// The form of the answer.
+    response_format: Option<ResponseFormat>,
+}
+
+/// The form of an answer.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ResponseFormat {
+    #[serde(rename = "type")]
+    kind: FormatKind,
+    /// The schema, for `json_schema` of a chat completion.
+    json_schema: Option<NamedSchema>,
+}
+
+/// What form.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FormatKind {
+    Text,
+    JsonObject,
+    JsonSchema,
+}
+
+/// A schema with a name.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct NamedSchema {
+    name: Option<String>,
+    /// A JSON Schema of type object.
+    #[schema(value_type = Object)]
+    schema: serde_json::Value,
 }
 
 /// More about a stream.
@@ -45,6 +74,7 @@ pub(crate) enum ChatRole {
     Developer,
     User,
     Assistant,
+    Tool,
 }
 
 /// What is said.
@@ -104,7 +134,7 @@ pub(crate) struct ChatCompletion {
 pub(crate) struct ChatChoice {
     index: u32,
     message: ChatAnswer,
-    /// `stop`.
+    /// `stop`, `length` where the answer was cut off, `content_filter` where it was refused, or `tool_calls`.
     finish_reason: String,
 }
 
@@ -113,9 +143,32 @@ pub(crate) struct ChatChoice {
 pub(crate) struct ChatAnswer {
     /// `assistant`.
     role: String,
-    content: String,
+    /// What it says; none where it refuses or calls.
+    content: Option<String>,
+    /// Why it does not answer.
+    refusal: Option<String>,
+    /// The call of the function that was demanded.
+    tool_calls: Option<Vec<ChatCall>>,
     /// The agent's tools, a line for each, where they are told.
     reasoning_content: Option<String>,
+}
+
+/// A call of a function of the client's.
+#[derive(ToSchema)]
+pub(crate) struct ChatCall {
+    id: String,
+    /// `function`.
+    #[schema(rename = "type")]
+    kind: String,
+    function: ChatFunction,
+}
+
+/// A function and its arguments.
+#[derive(ToSchema)]
+pub(crate) struct ChatFunction {
+    name: String,
+    /// JSON that fits the function's schema.
+    arguments: String,
 }
 
 /// What was used, in tokens.
@@ -140,6 +193,25 @@ pub(crate) struct ResponseRequest {
     previous_response_id: Option<String>,
     /// The response comes as server-sent events while it is written.
     stream: Option<bool>,
+    /// The form of the answer.
+    text: Option<ResponseTextOptions>,
+}
+
+/// How the answer is written.
+#[derive(ToSchema)]
+pub(crate) struct ResponseTextOptions {
+    format: Option<ResponseTextFormat>,
+}
+
+/// The form of the answer.
+#[derive(ToSchema)]
+pub(crate) struct ResponseTextFormat {
+    #[schema(rename = "type")]
+    kind: FormatKind,
+    name: Option<String>,
+    /// A JSON Schema of type object, for `json_schema`.
+    #[schema(value_type = Option<Object>)]
+    schema: Option<serde_json::Value>,
 }
 
 /// What the user says.
@@ -160,7 +232,7 @@ pub(crate) struct ResponseObject {
     object: String,
     /// Seconds since 1970.
     created_at: i64,
-    /// `completed`.
+    /// `completed`, or `incomplete` where it was cut off or refused.
     status: String,
     model: String,
     /// A message with a text at the end; before it, where tools are told, what the agent did.
@@ -210,10 +282,11 @@ pub(crate) struct ResponseMessage {
 /// A text.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseText {
-    /// `output_text`, or `summary_text` of what the agent does.
+    /// `output_text`, `refusal`, or `summary_text` of what the agent does.
     #[serde(rename = "type")]
     kind: String,
-    text: String,
+    text: Option<String>,
+    refusal: Option<String>,
 }
 
 /// What was used, in tokens.
@@ -237,6 +310,12 @@ pub(crate) struct FrontHeaders {
     /// Whether the answer tells of tools as reasoning.
     #[param(rename = "X-Weir-Tools")]
     tools: Option<ToolsOption>,
+    /// The client's own name for the request: another one with the same name gets what the first one gets.
+    #[param(rename = "Idempotency-Key")]
+    idempotency_key: Option<String>,
+    /// How many tries there were before this one. A retry gets what the first try gets.
+    #[param(rename = "X-Stainless-Retry-Count")]
+    retry_count: Option<u32>,
 }
 
 /// Whether an answer tells of tools.

@@ -1,21 +1,24 @@
-//! Errors in OpenAI's shape, whoever they come from.
+//! Errors in OpenAI's shape, wherever they come from.
 
 use axum::body::to_bytes;
-use axum::http::header;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{Failure, FailureKind, HostError};
+use weir_host::HostError;
 use weir_openai::OpenAiError;
 
 use crate::problem::{MEDIA_TYPE, Problem};
 
 /// Longest problem that is read.
-const MOST: usize = 64 << 10;
+const MAX_PROBLEM: usize = 64 << 10;
 
 /// An error as a response.
 pub(super) fn response(error: &OpenAiError) -> Response {
-    let status = axum::http::StatusCode::from_u16(error.status)
-        .unwrap_or(axum::http::StatusCode::INTERNAL_SERVER_ERROR);
-    super::json(status, &error.body())
+    let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = super::json(status, &error.body());
+    if let Some(seconds) = error.retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
 }
 
 /// Turns the problems of the guards into what OpenAI's clients read.
@@ -28,22 +31,13 @@ pub(super) async fn in_openai_shape(response: Response) -> Response {
         return response;
     }
     let (parts, body) = response.into_parts();
-    let body = to_bytes(body, MOST).await.unwrap_or_default();
+    let body = to_bytes(body, MAX_PROBLEM).await.unwrap_or_default();
     let problem: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
     let text = String::from_utf8_lossy(&body);
-    let detail = problem.get("detail").and_then(serde_json::Value::as_str).unwrap_or(&text);
-    let error = match status {
-        401 => OpenAiError { message: detail.to_owned(), ..OpenAiError::unauthorized() },
-        429 => OpenAiError::rate_limited(detail),
-        _ => OpenAiError { status, ..OpenAiError::failed(detail) },
-    };
-    let kind = if (400..500).contains(&error.status) && error.status != 429 {
-        "invalid_request_error"
-    } else {
-        error.kind
-    };
-    let mut shaped = super::json(parts.status, &OpenAiError { kind, ..error }.body()).into_response();
-    for name in [header::RETRY_AFTER, header::WWW_AUTHENTICATE] {
+    let member = |name: &str| problem.get(name).and_then(serde_json::Value::as_str);
+    let error = of_status(status, member("code"), member("detail").unwrap_or(&text));
+    let mut shaped = super::json(parts.status, &error.body()).into_response();
+    for name in [header::RETRY_AFTER, header::WWW_AUTHENTICATE, header::ALLOW] {
         if let Some(value) = parts.headers.get(&name) {
             shaped.headers_mut().insert(name, value.clone());
         }
@@ -51,38 +45,41 @@ pub(super) async fn in_openai_shape(response: Response) -> Response {
     shaped
 }
 
+fn of_status(status: u16, code: Option<&str>, detail: &str) -> OpenAiError {
+    match status {
+        401 => OpenAiError { message: detail.to_owned(), ..OpenAiError::unauthorized() },
+        429 => OpenAiError::rate_limited(detail),
+        400..=499 => {
+            let code = code.map(str::to_owned);
+            OpenAiError { status, param: None, code, ..OpenAiError::invalid("", detail) }
+        }
+        _ => OpenAiError { status, code: code.map(str::to_owned), ..OpenAiError::failed(detail) },
+    }
+}
+
 /// What the host says.
-pub(super) fn of_host(error: &HostError) -> OpenAiError {
+pub(super) fn of_host(error: HostError) -> OpenAiError {
     let text = error.to_string();
     match error {
-        HostError::Busy { .. } | HostError::QueueFull { .. } => OpenAiError::rate_limited(text),
-        HostError::ShuttingDown => OpenAiError { status: 503, ..OpenAiError::failed(text) },
+        HostError::Busy { retry_after } => {
+            OpenAiError { retry_after: Some(retry_after.as_secs()), ..OpenAiError::rate_limited(text) }
+        }
+        HostError::QueueFull { .. } => {
+            OpenAiError { retry_after: Some(5), ..OpenAiError::rate_limited(text) }
+        }
         HostError::Invalid(_) | HostError::Folder { .. } | HostError::Archived => {
             OpenAiError { param: None, ..OpenAiError::invalid("", text) }
         }
-        HostError::NotFound(_) => OpenAiError { status: 404, param: None, ..OpenAiError::invalid("", text) },
-        HostError::BudgetExhausted { .. } => {
-            OpenAiError { code: Some("insufficient_quota".to_owned()), ..OpenAiError::rate_limited(text) }
-        }
-        _ => OpenAiError::failed(text),
+        HostError::BudgetExhausted { .. } => OpenAiError::quota(text),
+        other => of_problem(&Problem::from(other)),
     }
 }
 
 /// What a guard says.
 pub(super) fn of_problem(problem: &Problem) -> OpenAiError {
-    let status = problem.status().as_u16();
-    let code = Some(problem.code().to_owned());
-    OpenAiError { status, code, ..OpenAiError::failed(problem.detail()) }
-}
-
-/// Why a message has no good answer.
-pub(super) fn of_failure(failure: &Failure) -> OpenAiError {
-    match failure.kind {
-        FailureKind::BudgetExhausted => OpenAiError {
-            code: Some("insufficient_quota".to_owned()),
-            ..OpenAiError::rate_limited(failure.message.clone())
-        },
-        FailureKind::TimedOut => OpenAiError { status: 504, ..OpenAiError::failed(failure.message.clone()) },
-        _ => OpenAiError { status: 502, ..OpenAiError::failed(failure.message.clone()) },
+    let (status, code) = (problem.status().as_u16(), problem.code());
+    if code == "token_budget" {
+        return OpenAiError::quota(problem.detail());
     }
+    of_status(status, Some(code), problem.detail())
 }

@@ -1,32 +1,78 @@
-//! The histories of clients, kept in a file: a restart makes no client a stranger.
+//! What clients come back to, kept in a file: a restart makes no client a stranger.
 //!
-//! The file has one line for each history that a session got and for each that was handed out. It holds hashes and names
-//! of sessions, nothing that anybody said. It is written and not waited for: what a failing disk loses costs a client a
-//! new session, which is told the history.
+//! The file has one line for each history that a session got and for each request that began a turn. It holds hashes and
+//! names of sessions and messages, nothing that was said. It is written and not waited for: what a failing disk loses
+//! costs a client a new session, which is told the history.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use weir_openai::HistoryIndex;
+use weir_openai::Index;
 
 /// Histories that are remembered.
-const MOST: usize = 10_000;
+const MAX_HISTORIES: usize = 10_000;
+/// Sessions of one history that are remembered: clients may say the same in several conversations.
+const MAX_POINTS: usize = 4;
+/// Requests that are remembered.
+const MAX_REQUESTS: usize = 1_000;
 /// Lines after which the file is written anew with what still holds.
-const MOST_LINES: usize = 6 * MOST;
+const MAX_LINES: usize = 6 * MAX_HISTORIES;
+
+/// A place in a session that a client may continue from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Point {
+    /// The session.
+    pub(crate) session: String,
+    /// The newest message of the session that belongs to this history.
+    pub(crate) message: String,
+    /// The message has no answer.
+    #[serde(default)]
+    pub(crate) failed: bool,
+    /// What the session works with, as a hash: model, instructions, and the form of its answers.
+    pub(crate) setup: String,
+}
+
+/// A turn that a request began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Begun {
+    /// The session.
+    pub(crate) session: String,
+    /// The message that was given to it.
+    pub(crate) message: String,
+    /// The newest event of the session before that.
+    pub(crate) seq: u64,
+    /// The reply's own id.
+    pub(crate) reply: String,
+    /// When it began, in milliseconds since 1970.
+    pub(crate) at: i64,
+    /// The hash of the request's body.
+    pub(crate) body: String,
+    /// What the session works with, as a hash.
+    pub(crate) setup: String,
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
-    Put { history: String, session: String },
-    Take { history: String },
+    History {
+        history: String,
+        #[serde(flatten)]
+        point: Point,
+    },
+    Request {
+        request: String,
+        #[serde(flatten)]
+        begun: Begun,
+    },
 }
 
-/// The sessions that clients of the OpenAI-compatible front come back to.
+/// The sessions and turns that clients of the OpenAI-compatible front come back to.
 #[derive(Debug)]
 pub struct Histories {
-    index: HistoryIndex,
+    points: Index<Vec<Point>>,
+    requests: Index<Begun>,
     journal: Option<Journal>,
 }
 
@@ -40,7 +86,7 @@ struct Journal {
 impl Default for Histories {
     /// Histories that are forgotten with the server.
     fn default() -> Self {
-        Self { index: HistoryIndex::new(MOST), journal: None }
+        Self { points: Index::new(MAX_HISTORIES), requests: Index::new(MAX_REQUESTS), journal: None }
     }
 }
 
@@ -50,67 +96,100 @@ impl Histories {
     /// # Errors
     /// If it cannot be read or written.
     pub fn open(path: PathBuf) -> io::Result<Self> {
-        let mut index = HistoryIndex::new(MOST);
+        let mut histories = Self::default();
         match File::open(&path) {
-            Ok(file) => read(file, &mut index)?,
+            Ok(file) => histories.read(file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        let journal = Journal::write_anew(path, &index)?;
-        Ok(Self { index, journal: Some(journal) })
+        histories.journal = Some(histories.write_anew(path)?);
+        Ok(histories)
     }
 
-    /// The session with this history. Whoever comes next with the same one gets another session.
-    pub(crate) fn take(&mut self, history: &str) -> Option<String> {
-        let session = self.index.take(history)?;
-        self.write(&Line::Take { history: history.to_owned() });
-        Some(session)
+    fn read(&mut self, file: File) -> io::Result<()> {
+        for line in BufReader::new(file).split(b'\n') {
+            // A line that a kill cut off, or that an older version wrote, is passed over.
+            match serde_json::from_slice(&line?) {
+                Ok(Line::History { history, point }) => self.add(history, point),
+                Ok(Line::Request { request, begun }) => self.requests.put(request, begun),
+                Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
-    /// A session has this history now.
-    pub(crate) fn put(&mut self, history: String, session: String) {
-        self.write(&Line::Put { history: history.clone(), session: session.clone() });
-        self.index.put(history, session);
+    fn add(&mut self, history: String, point: Point) {
+        let mut points = self.points(&history);
+        points.retain(|known| known.session != point.session);
+        points.push(point);
+        if points.len() > MAX_POINTS {
+            points.remove(0);
+        }
+        self.points.put(history, points);
+    }
+
+    /// Where clients with this history stand, the oldest first.
+    pub(crate) fn points(&self, history: &str) -> Vec<Point> {
+        self.points.get(history).cloned().unwrap_or_default()
+    }
+
+    /// The turn that a request began.
+    pub(crate) fn request(&self, key: &str) -> Option<Begun> {
+        self.requests.get(key).cloned()
+    }
+
+    /// A client with this history stands here.
+    pub(crate) fn put(&mut self, history: String, point: Point) {
+        self.add(history.clone(), point.clone());
+        self.write(&Line::History { history, point });
+    }
+
+    /// A request began a turn.
+    pub(crate) fn begun(&mut self, key: String, begun: Begun) {
+        self.requests.put(key.clone(), begun.clone());
+        self.write(&Line::Request { request: key, begun });
     }
 
     fn write(&mut self, line: &Line) {
-        let Some(journal) = &mut self.journal else { return };
-        let written = if journal.lines < MOST_LINES {
-            journal.add(line)
+        let Some(mut journal) = self.journal.take() else { return };
+        let written = if journal.lines < MAX_LINES {
+            journal.add(line).map(|()| journal)
         } else {
-            let path = journal.path.clone();
-            // The line itself is among what is added to the new file.
-            Journal::write_anew(path, &self.index).and_then(|mut anew| {
-                anew.add(line)?;
-                *journal = anew;
-                Ok(())
-            })
+            // The line itself is among what is written anew.
+            self.write_anew(journal.path)
         };
-        if let Err(error) = written {
-            tracing::warn!(%error, "histories of OpenAI's clients are not kept: after a restart they begin anew");
-            self.journal = None;
+        match written {
+            Ok(journal) => self.journal = Some(journal),
+            Err(error) => {
+                tracing::warn!(%error, "histories of OpenAI's clients are not kept: after a restart they begin anew");
+            }
         }
     }
-}
 
-impl Journal {
     /// Writes what holds into a new file, which takes the place of the old one in one step.
-    fn write_anew(path: PathBuf, index: &HistoryIndex) -> io::Result<Self> {
-        let beside = path.with_extension("new");
-        let mut journal = Self { file: create(&beside)?, path, lines: 0 };
+    fn write_anew(&self, path: PathBuf) -> io::Result<Journal> {
+        let new = path.with_extension("new");
+        let mut journal = Journal { file: create(&new)?, path, lines: 0 };
+        let histories = self.points.iter().flat_map(|(history, points)| {
+            points.iter().map(|point| Line::History { history: history.to_owned(), point: point.clone() })
+        });
+        let requests = self
+            .requests
+            .iter()
+            .map(|(request, begun)| Line::Request { request: request.to_owned(), begun: begun.clone() });
         let mut text = String::new();
-        for (history, session) in index.iter() {
-            let line = Line::Put { history: history.to_owned(), session: session.to_owned() };
+        for line in histories.chain(requests) {
             text.push_str(&serde_json::to_string(&line)?);
             text.push('\n');
             journal.lines += 1;
         }
         journal.file.write_all(text.as_bytes())?;
-        std::fs::rename(&beside, &journal.path)?;
+        std::fs::rename(&new, &journal.path)?;
         Ok(journal)
     }
+}
 
-    /// One write for each line, so that a kill leaves no half of one but at the end.
+impl Journal {
     fn add(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
@@ -127,42 +206,51 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-fn read(file: File, index: &mut HistoryIndex) -> io::Result<()> {
-    for line in BufReader::new(file).split(b'\n') {
-        // A line that a kill cut off is passed over.
-        match serde_json::from_slice(&line?) {
-            Ok(Line::Put { history, session }) => index.put(history, session),
-            Ok(Line::Take { history }) => drop(index.take(&history)),
-            Err(_) => {}
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Histories;
+    use super::{Begun, Histories, Point};
+
+    fn point(number: usize) -> Point {
+        Point {
+            session: format!("s{number}"),
+            message: format!("m{number}"),
+            failed: number == 1,
+            setup: "setup".into(),
+        }
+    }
 
     #[test]
-    fn they_survive_a_restart_and_are_handed_out_once() {
+    fn they_survive_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("histories.ndjson");
         let mut histories = Histories::open(path.clone()).unwrap();
         for number in 0..3 {
-            histories.put(format!("h{number}"), format!("s{number}"));
+            histories.put(format!("h{number}"), point(number));
         }
-        assert_eq!(histories.take("h1").as_deref(), Some("s1"));
+        histories.put("h1".into(), point(7));
+        let begun = Begun {
+            session: "s".into(),
+            message: "m".into(),
+            seq: 7,
+            reply: "r".into(),
+            at: 1,
+            body: "b".into(),
+            setup: "setup".into(),
+        };
+        histories.begun("k".into(), begun.clone());
         drop(histories);
-        // A kill in the middle of a line.
+        // A kill in the middle of a line, and a line of an older version.
         let mut bytes = std::fs::read(&path).unwrap();
-        bytes.extend_from_slice(b"{\"put\":{\"history\":\"h9");
+        bytes.extend_from_slice(
+            b"{\"put\":{\"history\":\"h1\",\"session\":\"s9\"}}\n{\"history\":{\"history\":\"h9",
+        );
         std::fs::write(&path, bytes).unwrap();
-        let mut histories = Histories::open(path.clone()).unwrap();
-        assert_eq!(histories.take("h1"), None);
-        assert_eq!(histories.take("h2").as_deref(), Some("s2"));
-        drop(histories);
-        let mut histories = Histories::open(path).unwrap();
-        assert_eq!((histories.take("h2"), histories.take("h0").as_deref()), (None, Some("s0")));
+        for _ in 0..2 {
+            let histories = Histories::open(path.clone()).unwrap();
+            assert_eq!(histories.points("h1"), [point(1), point(7)]);
+            assert_eq!(histories.points("h9"), []);
+            assert_eq!(histories.request("k"), Some(begun.clone()));
+        }
     }
 
     #[test]
@@ -170,12 +258,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("histories.ndjson");
         let mut histories = Histories::open(path.clone()).unwrap();
-        for number in 0..super::MOST_LINES + 10 {
-            histories.put("the same".to_owned(), number.to_string());
+        for number in 0..super::MAX_LINES + 10 {
+            histories.put("the same".to_owned(), point(number));
         }
         let lines = std::fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines < 20, "{lines} lines");
-        let newest = (super::MOST_LINES + 9).to_string();
-        assert_eq!(Histories::open(path).unwrap().take("the same"), Some(newest));
+        let points = Histories::open(path).unwrap().points("the same");
+        assert_eq!((points.len(), points.last()), (super::MAX_POINTS, Some(&point(super::MAX_LINES + 9))));
     }
 }

@@ -1,42 +1,68 @@
-//! The OpenAI-compatible front: `GET /v1/models`, `POST /v1/chat/completions`, `POST /v1/responses`.
+//! The OpenAI-compatible front: `GET /v1/models`, `GET /v1/models/{model}`, `POST /v1/chat/completions`,
+//! `POST /v1/responses`.
 //!
 //! What requests mean and how replies look is the business of `weir-openai`. Here they are joined with the host: a
-//! request finds or begins a session, its answer is waited for or streamed, and a client that goes away ends the turn.
+//! request finds or begins a session, and its answer is waited for or streamed. A turn does not belong to the connection
+//! that began it: a retry finds it, and it ends a while after the last client has gone.
 
 mod conversation;
 pub(crate) mod described;
 mod errors;
+mod front;
 mod histories;
+mod missing;
 mod progress;
+mod settle;
+mod setup;
 mod stream;
+mod turn;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Extension, Router, middleware};
-use weir_openai::reply::Reply;
 use weir_openai::{Endpoint, Leniency, OpenAiError};
 
 use crate::auth::{Principal, Role};
 use crate::guard::{authenticate, require};
 use crate::state::App;
-use conversation::Conversation;
-use described::{ChatCompletion, ChatRequest, FrontHeaders, ModelList, ResponseObject, ResponseRequest};
+use conversation::{Call, Conversation};
+use described::{
+    ChatCompletion, ChatRequest, FrontHeaders, ModelEntry, ModelList, ResponseObject, ResponseRequest,
+};
+pub(crate) use front::Front;
 pub use histories::Histories;
+use stream::Writing;
+
+/// OpenAI's clients try again by themselves what looks temporary, unless this says that they must not.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+/// The session of an answer.
+const SESSION: HeaderName = HeaderName::from_static("x-weir-session");
+/// Parameters that were ignored.
+const IGNORED: HeaderName = HeaderName::from_static("x-weir-ignored");
+/// Set where the answer is that of an earlier try.
+const RETRY: HeaderName = HeaderName::from_static("x-weir-retry");
+/// Why the message before this one got no answer.
+const EARLIER_FAILURE: HeaderName = HeaderName::from_static("x-weir-earlier-failure");
+
+/// Most characters of a header of ours.
+const MAX_HEADER: usize = 500;
 
 /// The routes, with errors in OpenAI's shape also where the guards refuse.
 pub(crate) fn routes(app: &App) -> Router<App> {
-    let most = app.settings().limits.message_bytes;
+    let max = app.settings().limits.message_bytes;
     Router::new()
-        .route("/v1/models", get(models))
-        .route("/v1/chat/completions", post(chat))
-        .route("/v1/responses", post(responses))
-        .layer(DefaultBodyLimit::max(most))
+        .route("/v1/models", get(models).fallback(missing::method))
+        .route("/v1/models/{model}", get(model).fallback(missing::method))
+        .route("/v1/chat/completions", post(chat).fallback(missing::method))
+        .route("/v1/responses", post(responses).fallback(missing::method))
+        .layer(DefaultBodyLimit::max(max))
         .route_layer(middleware::from_fn_with_state(Role::Driver, require))
         .route_layer(middleware::from_fn_with_state(app.clone(), authenticate))
         .layer(middleware::map_response(errors::in_openai_shape))
+        .route("/v1/{*rest}", any(missing::address))
 }
 
 /// The models that the server offers; `default` is the CLI's own choice.
@@ -47,8 +73,22 @@ pub(crate) async fn models(State(app): State<App>) -> Response {
     json(StatusCode::OK, &weir_openai::models(names, 0))
 }
 
+/// A model that the server offers.
+#[utoipa::path(get, path = "/v1/models/{model}", tag = "openai",
+    params(("model" = String, Path, description = "The model.")),
+    responses((status = 200, description = "The model.", body = ModelEntry)))]
+pub(crate) async fn model(State(app): State<App>, Path(name): Path<String>) -> Response {
+    if app.settings().models.contains(&name) {
+        return json(StatusCode::OK, &weir_openai::model(&name, 0));
+    }
+    let message =
+        format!("The model '{name}' is not among those that this server offers; /v1/models lists them.");
+    errors::response(&OpenAiError::not_found("model_not_found", message))
+}
+
 /// Answers as OpenAI's chat completions do. Behind it is the agent, with its own tools, in a session that the page
-/// shows too. What cannot be honoured is refused with its name in `param`.
+/// shows too. Parameters that tune the answer and cannot be honoured are named in `X-Weir-Ignored`; those without which
+/// it would mean something else are refused with their name in `param`.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai",
     params(FrontHeaders),
     request_body = ChatRequest,
@@ -81,37 +121,66 @@ pub(crate) async fn responses(
 }
 
 async fn answer(endpoint: Endpoint, app: App, who: Principal, headers: HeaderMap, body: Bytes) -> Response {
-    match try_to_answer(endpoint, app, &who, &headers, &body).await {
-        Ok(response) => response,
-        Err(error) => errors::response(&error),
+    let openai = &app.settings().openai;
+    let leniency = Leniency::default().strict(openai.strict).ignoring(&openai.ignores);
+    let read = || {
+        let request = weir_openai::read(endpoint, &body, &leniency)?;
+        Ok((request, Call::read(&who, endpoint, &headers, &body)?))
+    };
+    let (request, call) = match read() {
+        Ok(read) => read,
+        Err(error) => return errors::response(&error),
+    };
+    let (is_stream, ignored) = (request.stream, request.ignored.join(", "));
+    let conversation = match Conversation::open(app, who, request, call).await {
+        Ok(conversation) => conversation,
+        Err(error) => return errors::response(&error),
+    };
+    // From here on there is work that another try would do again.
+    let about = [
+        (SHOULD_RETRY, Some("false".to_owned())),
+        (SESSION, Some(conversation.turn.begun.session.clone())),
+        (IGNORED, Some(ignored).filter(|ignored| !ignored.is_empty())),
+        (RETRY, conversation.is_attached.then(|| "attached".to_owned())),
+        (EARLIER_FAILURE, conversation.earlier_failure.clone()),
+    ];
+    let replayed_for = conversation.replayed_for;
+    let answered = if is_stream { streamed(conversation).await } else { whole(conversation).await };
+    let mut response = answered.unwrap_or_else(|mut error| {
+        if let Some(seconds) = replayed_for {
+            error.message.push_str(&format!(
+                " (this request failed a moment ago and was not run again: change it, or send it again in {seconds} \
+                 seconds)"
+            ));
+        }
+        errors::response(&error)
+    });
+    for (name, value) in about {
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(&plain(&value)).ok()) {
+            response.headers_mut().insert(name, value);
+        }
     }
+    response
 }
 
-async fn try_to_answer(
-    endpoint: Endpoint,
-    app: App,
-    who: &Principal,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> Result<Response, OpenAiError> {
-    let request = weir_openai::read(endpoint, body, &Leniency::ignoring(&app.settings().openai_ignores))?;
-    let conversation = Conversation::begin(app, who, &request, headers).await?;
-    let id = uuid::Uuid::new_v4().simple().to_string();
-    let reply = Reply::new(&request, &id, crate::clock::now() / 1_000);
-    let session = HeaderValue::from_str(conversation.session());
-    let mut response = if request.stream {
-        let body = Body::from_stream(stream::stream(conversation, reply));
-        let kind = (header::CONTENT_TYPE, "text/event-stream");
-        let fresh = (header::CACHE_CONTROL, "no-cache, no-transform");
-        ([kind, fresh, (header::HeaderName::from_static("x-accel-buffering"), "no")], body).into_response()
-    } else {
-        let (answer, usage) = conversation.whole(reply.id()).await?;
-        json(StatusCode::OK, &reply.whole(&answer, usage))
-    };
-    if let Ok(session) = session {
-        response.headers_mut().insert("x-weir-session", session);
-    }
-    Ok(response)
+async fn whole(mut conversation: Conversation) -> Result<Response, OpenAiError> {
+    let (answer, usage) = conversation.whole().await?;
+    Ok(json(StatusCode::OK, &conversation.reply.whole(&answer, usage)))
+}
+
+async fn streamed(conversation: Conversation) -> Result<Response, OpenAiError> {
+    let mut writing = Writing::new(conversation);
+    let first = writing.begin().await?;
+    let body = Body::from_stream(writing.stream(first));
+    let kind = (header::CONTENT_TYPE, "text/event-stream");
+    let fresh = (header::CACHE_CONTROL, "no-cache, no-transform");
+    Ok(([kind, fresh, (HeaderName::from_static("x-accel-buffering"), "no")], body).into_response())
+}
+
+/// A text that a header can have: on one line, in plain letters, and not too long.
+fn plain(text: &str) -> String {
+    let plain = |letter: char| if letter == ' ' || letter.is_ascii_graphic() { letter } else { '?' };
+    text.chars().take(MAX_HEADER).map(plain).collect()
 }
 
 fn json(status: StatusCode, value: &serde_json::Value) -> Response {

@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// The tool by which the model gives an answer in a schema. It is the answer and not work.
+const STRUCTURED: &str = "StructuredOutput";
+
 /// A piece of a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -29,6 +32,8 @@ struct Event {
     #[serde(default)]
     replaces: bool,
     #[serde(default)]
+    is_error: bool,
+    #[serde(default)]
     name: String,
     #[serde(default)]
     title: String,
@@ -41,7 +46,11 @@ impl Progress {
             return None;
         }
         let event: Event = serde_json::from_slice(data).ok()?;
-        if event.parent_tool_use_id.is_some() {
+        // What the CLI says of an error of the API is not what the model says.
+        if event.parent_tool_use_id.is_some() || event.is_error {
+            return None;
+        }
+        if name == "agent-tool-start" && event.name == STRUCTURED {
             return None;
         }
         if name == "agent-tool-start" {
@@ -115,5 +124,13 @@ mod tests {
     fn sub_agents_are_not_heard() {
         let data = br#"{"entry":1,"text":"x","parent_tool_use_id":"t"}"#;
         assert_eq!(Progress::default().hear("agent-text-delta", data), None);
+    }
+
+    #[test]
+    fn neither_errors_nor_the_answer_itself_are_told() {
+        let error = br#"{"entry":1,"text":"API Error: 400","is_error":true}"#;
+        assert_eq!(Progress::default().hear("agent-text-delta", error), None);
+        let output = br#"{"name":"StructuredOutput","title":""}"#;
+        assert_eq!(Progress::default().hear("agent-tool-start", output), None);
     }
 }

@@ -3,100 +3,140 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use weir_host::Finished;
 use weir_openai::OpenAiError;
-use weir_openai::reply::Reply;
+use weir_openai::reply::Answer;
 
-use super::conversation::{Conversation, usage};
+use super::conversation::Conversation;
 use super::progress::{Piece, Progress};
+use super::turn::Outcome;
 
-type Ending = Pin<Box<dyn Future<Output = Result<Finished, OpenAiError>> + Send>>;
+/// How long a stream may wait for its first word before it begins. Until then a failure still has a status.
+const FIRST_WORD: Duration = Duration::from_secs(5);
 
-/// A reply while it is written. Dropping it before the end ends the turn.
-struct Writing {
+type Ending = Pin<Box<dyn Future<Output = Arc<Outcome>> + Send>>;
+
+/// A reply while it is written. Dropping it before the end leaves the turn to the next try, or to its end.
+pub(super) struct Writing {
     conversation: Conversation,
-    reply: Reply,
     progress: Progress,
     ending: Ending,
-    has_begun: bool,
     is_over: bool,
 }
 
-/// The reply as a stream of events.
-pub(super) fn stream(
-    conversation: Conversation,
-    reply: Reply,
-) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    let (host, id, message) = conversation.parts();
-    let ending: Ending = Box::pin(Conversation::finished(host, id, message));
-    let writing = Writing {
-        conversation,
-        reply,
-        progress: Progress::default(),
-        ending,
-        has_begun: false,
-        is_over: false,
-    };
-    unfold(writing, Writing::next)
-}
-
 impl Writing {
-    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
-        if self.is_over {
-            return None;
+    pub(super) fn new(conversation: Conversation) -> Self {
+        let turn = Arc::clone(&conversation.turn);
+        let ending: Ending = Box::pin(async move { turn.ended().await });
+        Self { conversation, progress: Progress::default(), ending, is_over: false }
+    }
+
+    /// The first events. A turn that fails before its first word is an error and no stream.
+    pub(super) async fn begin(&mut self) -> Result<String, OpenAiError> {
+        let start = self.conversation.reply.start();
+        match tokio::time::timeout(FIRST_WORD, self.wait()).await {
+            Err(_) => Ok(start),
+            Ok(Written::Events(events)) => Ok(start + &events),
+            Ok(Written::Ended(outcome)) => match &*outcome {
+                Outcome::Error(error) => {
+                    self.is_over = true;
+                    Err(error.clone())
+                }
+                Outcome::Answer(..) => Ok(start + &self.end(&outcome)),
+            },
         }
-        let events = if self.has_begun { self.wait().await } else { self.begin() };
-        Some((Ok(Bytes::from(events)), self))
     }
 
-    fn begin(&mut self) -> String {
-        self.has_begun = true;
-        self.reply.start()
+    /// The stream that begins with these events.
+    pub(super) fn stream(self, first: String) -> impl Stream<Item = Result<Bytes, Infallible>> {
+        unfold((Some(first), self), |(first, mut writing)| async move {
+            let events = match first {
+                Some(events) => events,
+                None if writing.is_over => return None,
+                None => match writing.wait().await {
+                    Written::Events(events) => events,
+                    Written::Ended(outcome) => writing.end(&outcome),
+                },
+            };
+            Some((Ok(Bytes::from(events)), (None, writing)))
+        })
     }
 
-    async fn wait(&mut self) -> String {
+    async fn wait(&mut self) -> Written {
         loop {
             tokio::select! {
                 biased;
                 frame = self.conversation.watch.next() => {
-                    let Some(frame) = frame else { return self.end_without_watching().await };
+                    // A client that is too slow to watch still gets the whole answer.
+                    let Some(frame) = frame else { return Written::Ended((&mut self.ending).await) };
                     if frame.event() == "heartbeat" {
-                        return ": still at work\n\n".to_owned();
+                        return Written::Events(": still at work\n\n".to_owned());
                     }
+                    let (tells, streams) = (self.conversation.tells_tools, self.conversation.streams_text());
                     let events = match self.progress.hear(frame.event(), frame.data()) {
-                        Some(Piece::Text(text)) => self.reply.text(&text),
-                        Some(Piece::Reasoning(text)) if self.conversation.tells_tools => self.reply.reasoning(&text),
-                        Some(Piece::Reasoning(_)) | None => String::new(),
+                        Some(Piece::Text(text)) if streams => self.conversation.reply.text(&text),
+                        Some(Piece::Reasoning(text)) if tells => self.conversation.reply.reasoning(&text),
+                        _ => String::new(),
                     };
                     if !events.is_empty() {
-                        return events;
+                        return Written::Events(events);
                     }
                 }
-                finished = &mut self.ending => return self.end(finished),
+                outcome = &mut self.ending => return Written::Ended(outcome),
             }
         }
     }
 
-    /// Whoever is too slow to watch still gets the whole answer.
-    async fn end_without_watching(&mut self) -> String {
-        let finished = (&mut self.ending).await;
-        self.end(finished)
-    }
-
-    fn end(&mut self, finished: Result<Finished, OpenAiError>) -> String {
+    fn end(&mut self, outcome: &Outcome) -> String {
         self.is_over = true;
-        self.conversation.is_over();
-        match finished {
-            Ok(finished) => {
-                let rest = self.progress.rest(&finished.text).map(|rest| self.reply.text(&rest));
-                self.conversation.remember(self.progress.sent(), self.reply.id());
-                rest.unwrap_or_default() + &self.reply.finish(usage(&finished))
+        match outcome {
+            Outcome::Answer(answer, usage) => {
+                let last = self.last_events(answer);
+                last + &self.conversation.reply.finish(*usage, answer.end)
             }
-            Err(error) => self.reply.fail(&error),
+            Outcome::Error(error) => {
+                // The client may come back with the part that it has.
+                self.remember(true);
+                self.conversation.reply.fail(error)
+            }
         }
     }
+
+    /// What is missing of the answer now that all of it is known.
+    fn last_events(&mut self, answer: &Answer) -> String {
+        let reply = &mut self.conversation.reply;
+        if let Some(call) = &answer.call {
+            return reply.call(call);
+        }
+        if let Some(refusal) = &answer.refusal {
+            return reply.refusal(refusal);
+        }
+        if !self.conversation.streams_text() {
+            return self.conversation.reply.text(&answer.text);
+        }
+        let rest = self.progress.rest(&answer.text).map(|rest| self.conversation.reply.text(&rest));
+        self.remember(false);
+        rest.unwrap_or_default()
+    }
+
+    /// The client's history has what was sent, which may be more than the answer at the end.
+    fn remember(&self, failed: bool) {
+        let conversation = &self.conversation;
+        let sent = self.progress.sent();
+        if !sent.is_empty() && conversation.streams_text() {
+            let turn = weir_openai::Turn::text(weir_openai::Role::Assistant, sent);
+            conversation.asked.remember(&conversation.app, &conversation.turn, &turn, failed);
+        }
+    }
+}
+
+/// What comes next in a stream.
+enum Written {
+    Events(String),
+    Ended(Arc<Outcome>),
 }

@@ -48,13 +48,14 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("PUT", "/v1/folder/trust", Some(Role::Driver)),
     ("DELETE", "/v1/folder/trust", Some(Role::Driver)),
     ("GET", "/v1/models", Some(Role::Driver)),
+    ("GET", "/v1/models/{model}", Some(Role::Driver)),
     ("POST", "/v1/chat/completions", Some(Role::Driver)),
     ("POST", "/v1/responses", Some(Role::Driver)),
 ];
 
 /// Whether errors under this path have OpenAI's shape.
 fn is_openai(path: &str) -> bool {
-    matches!(path, "/v1/models" | "/v1/chat/completions" | "/v1/responses")
+    path.starts_with("/v1/models") || matches!(path, "/v1/chat/completions" | "/v1/responses")
 }
 
 /// A path with something in place of its variables.

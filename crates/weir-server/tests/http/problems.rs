@@ -9,17 +9,23 @@ use crate::support::{Place, request};
 #[tokio::test]
 async fn unknown_addresses_and_methods() {
     let place = Place::new().await;
-    for path in [
-        "/v2/sessions",
-        "/v1/nothing",
-        "/v1",
-        "/assets/none.js",
-        "/../etc/passwd",
-        "/%2e%2e/x",
-        "/v1/sessions/",
-    ] {
+    for path in ["/v2/sessions", "/v1", "/assets/none.js", "/../etc/passwd", "/%2e%2e/x", "/v1/sessions/"] {
         assert_eq!(place.get(Role::Admin, path).await.problem(404), "not_found", "{path}");
     }
+    // What is not the server's own is told as OpenAI's clients read it.
+    for path in ["/v1/nothing", "/v1/embeddings", "/v1/chat", "/v1/responses/resp_1"] {
+        let answer = place.get(Role::Admin, path).await;
+        assert_eq!(
+            (answer.status.as_u16(), &answer.json()["error"]["code"]),
+            (404, &json!("unknown_url")),
+            "{path}"
+        );
+    }
+    let answer = place.ask(Role::Admin, "DELETE", "/v1/responses", None).await;
+    assert_eq!(
+        (answer.status.as_u16(), &answer.json()["error"]["code"]),
+        (405, &json!("method_not_allowed"))
+    );
     assert_eq!(place.ask(Role::Admin, "DELETE", "/v1/me", None).await.problem(405), "method");
     assert_eq!(place.ask(Role::Admin, "POST", "/healthz", None).await.problem(405), "method");
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use weir_process::{Capabilities, Environment, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::SessionId;
 
-use crate::arguments::{PromptFiles, Start, arguments};
+use crate::arguments::{FORK_AT, PromptFiles, Start, arguments};
 use crate::error::{SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::folder::{Admitted, FolderPolicy};
@@ -140,7 +140,8 @@ impl Launcher {
 
     /// Whoever wants these has to ask, and to hear if there is no answer.
     fn needs_handshake(&self) -> bool {
-        !self.options.hooks.is_empty() || !self.options.mcp_servers.is_empty()
+        let options = &self.options;
+        !options.hooks.is_empty() || !options.mcp_servers.is_empty() || options.output_schema.is_some()
     }
 
     /// Looks up what has to be looked up: the program, once, and the folder, each time.
@@ -205,6 +206,9 @@ impl Launcher {
             How::Cli(None) => Err(failed(StartError::Other("the CLI was not looked for".into()))),
             How::Cli(Some(prepared)) => {
                 let Prepared { program, capabilities } = &**prepared;
+                if let Some(known) = capabilities {
+                    check_version(&self.options, spawn, known).map_err(failed)?;
+                }
                 let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
                 let admitted = self.admitted.take().unwrap_or_else(Admitted::unchecked);
                 if let Some(known) = capabilities
@@ -328,7 +332,29 @@ fn random_id() -> SessionId {
 /// Whether something is wanted that only some versions have. Asking a CLI for its version takes from a third of a
 /// second to several, so it is asked only then.
 fn depends_on_version(options: &SessionOptions) -> bool {
-    options.max_cost_usd.is_some() || !options.persistence || options.subagent_text
+    options.max_cost_usd.is_some()
+        || !options.persistence
+        || options.subagent_text
+        || options.output_schema.is_some()
+        || matches!(options.conversation, Conversation::ForkAt { .. })
+}
+
+/// Refuses what the CLI cannot do and would leave out without a word.
+fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) -> Result<(), StartError> {
+    let lacks = |what: &str| {
+        Err(StartError::TooOld(format!(
+            "this version of Claude Code ({}) cannot {what}; update it with `npm install -g @anthropic-ai/claude-code`",
+            known.version()
+        )))
+    };
+    // The schema itself goes over standard input; the flag tells which versions can do it.
+    if options.output_schema.is_some() && !known.has_flag("--json-schema") {
+        return lacks("answer in a given JSON schema");
+    }
+    if spawn.fork_at.is_some() && !known.has_flag(FORK_AT) {
+        return lacks("continue a conversation from an earlier point");
+    }
+    Ok(())
 }
 
 fn launch(options: &SessionOptions, program: &Path, args: Vec<OsString>) -> Launch {
@@ -388,4 +414,27 @@ fn file_name(name: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_process::Version;
+
+    #[test]
+    fn what_an_old_cli_would_leave_out_is_refused() {
+        let (old, new) = (Capabilities::of(Version::new(1, 0, 124)), Capabilities::of(Version::new(2, 1, 9)));
+        let mut options = SessionOptions::new();
+        let branch = Spawn { fork_at: Some("line".into()), fork: true, ..Spawn::default() };
+        assert!(check_version(&options, &Spawn::default(), &old).is_ok());
+        assert!(matches!(check_version(&options, &branch, &old), Err(StartError::TooOld(_))));
+        assert!(check_version(&options, &branch, &new).is_ok());
+        options.output_schema = Some(serde_json::json!({"type": "object"}));
+        let error = check_version(&options, &Spawn::default(), &old).unwrap_err();
+        assert!(
+            error.to_string().contains("1.0.124") && error.to_string().contains("JSON schema"),
+            "{error}"
+        );
+        assert!(check_version(&options, &Spawn::default(), &new).is_ok());
+    }
 }

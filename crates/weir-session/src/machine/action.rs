@@ -42,6 +42,8 @@ pub struct Spawn {
     pub resume: Option<SessionId>,
     /// Whether to go on with a copy of it.
     pub fork: bool,
+    /// The last line that the copy has, by its uuid; none for all of them.
+    pub fork_at: Option<String>,
     /// Whether an earlier process has had this conversation and what was said is lost: it needs a new name.
     pub afresh: bool,
 }

@@ -225,8 +225,9 @@ impl Machine {
 
     pub(super) fn reconfigured(&mut self, now: Now, settings: MachineSettings, replace: bool) {
         let (resume, fork) = (self.settings.resume.take(), self.settings.fork);
+        let fork_at = self.settings.fork_at.take();
         self.fold.set_options(settings.fold.clone());
-        self.settings = MachineSettings { resume, fork, ..settings };
+        self.settings = MachineSettings { resume, fork, fork_at, ..settings };
         self.life.renew = replace && self.life.is_alive();
         if self.phase() == Phase::Idle {
             // Whoever reconfigures a session is about to use it.
@@ -366,10 +367,16 @@ impl Machine {
     fn next_spawn(&self) -> Spawn {
         if self.life.is_named && !self.settings.persistence {
             let resume = self.life.resume.clone();
-            return Spawn { fork: resume.is_some(), resume, afresh: true };
+            let fork_at = self.settings.fork_at.clone();
+            return Spawn { fork: resume.is_some(), fork_at, resume, afresh: true };
         }
         match self.life.resume.clone().filter(|_| !self.life.is_named) {
-            Some(resume) => Spawn { resume: Some(resume), fork: self.settings.fork, afresh: false },
+            Some(resume) => Spawn {
+                resume: Some(resume),
+                fork: self.settings.fork,
+                fork_at: self.settings.fork_at.clone(),
+                afresh: false,
+            },
             None => Spawn { resume: self.view().session.id.clone(), ..Spawn::default() },
         }
     }

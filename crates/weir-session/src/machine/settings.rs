@@ -12,6 +12,8 @@ pub struct MachineSettings {
     pub resume: Option<SessionId>,
     /// Whether to go on with a copy of it and leave it as it is.
     pub fork: bool,
+    /// The last line of it that a copy has, by its uuid; none for all of it.
+    pub fork_at: Option<String>,
     /// What is said to the CLI at the start.
     pub greeting: Greeting,
     /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
@@ -31,6 +33,7 @@ impl Default for MachineSettings {
         Self {
             resume: None,
             fork: false,
+            fork_at: None,
             greeting: Greeting::Plain,
             keep_process: true,
             persistence: true,

@@ -69,7 +69,7 @@ fn only_the_first_process_forks() {
     host.says(&init());
     host.exits(1);
     host.command(|ticket| Command::Start { ticket });
-    let spawn = |id: &str, fork| Spawn { resume: Some(SessionId::new(id)), fork, afresh: false };
+    let spawn = |id: &str, fork| Spawn { resume: Some(SessionId::new(id)), fork, ..Spawn::default() };
     assert_eq!(host.spawns, [spawn("s0", true), spawn("s0", true), spawn("s1", false)]);
 }
 

@@ -143,6 +143,8 @@ enum SessionError {
     InUse(String),
     #[error("No conversation found with session ID: {0}")]
     Missing(String),
+    #[error("No message found with message.uuid of: {0}")]
+    NoLine(String),
     #[error("{0}")]
     NotAnId(String),
 }
@@ -186,7 +188,13 @@ fn open_session(sim: &Sim) -> Result<History, SessionError> {
     let mut file = SessionFile::new(&folder, &session, &sim.cwd_text(), &sim.profile);
     if let Some(found) = found {
         let path = sessions::file_of(&folder, &found);
-        let saved = sessions::load(&path).map_err(|_| SessionError::Missing(found))?;
+        let saved = sessions::load(&path, options.resume_at.as_deref());
+        let saved = saved.map_err(|_| SessionError::Missing(found))?;
+        if let Some(line) = &options.resume_at
+            && saved.leaf.as_ref() != Some(line)
+        {
+            return Err(SessionError::NoLine(line.clone()));
+        }
         restore(sim, &mut history, saved, &mut file, &path);
     }
     history.file = options.persist.then_some(file);
@@ -209,7 +217,7 @@ fn restore(sim: &Sim, history: &mut History, saved: sessions::Saved, file: &mut 
         sim.ledger().restore(&cost);
     }
     if sim.options.fork && sim.options.persist {
-        file.copy_from(path);
+        file.copy_from(path, sim.options.resume_at.as_deref());
     }
     file.continue_after(saved.leaf);
 }

@@ -48,15 +48,17 @@ pub(crate) struct Saved {
     pub(crate) leaf: Option<String>,
 }
 
-/// Reads a session's file. Lines that are not understood are left out.
-pub(crate) fn load(path: &Path) -> std::io::Result<Saved> {
+/// Reads a session's file, up to and with the line `last` where one is given. Lines that are not understood are left out.
+pub(crate) fn load(path: &Path, last: Option<&str>) -> std::io::Result<Saved> {
     let mut saved = Saved::default();
     let mut last_answer = None;
     for line in BufReader::new(File::open(path)?).lines() {
         let Ok(line) = parse(&line?) else { continue };
+        // What comes later counts for the money only.
+        let is_cut = last.is_some() && saved.leaf.as_deref() == last;
         match line.str_of("type") {
             Some("cost-state") => saved.cost = Some(line),
-            Some(kind @ ("user" | "assistant")) if !line.is_true("isSidechain") => {
+            Some(kind @ ("user" | "assistant")) if !is_cut && !line.is_true("isSidechain") => {
                 let Some(message) = line.get("message") else { continue };
                 saved.leaf = line.str_of("uuid").map(str::to_owned);
                 let id = message.str_of("id").map(str::to_owned);
@@ -68,7 +70,7 @@ pub(crate) fn load(path: &Path) -> std::io::Result<Saved> {
                 let content = message.get("content").cloned().unwrap_or(Json::Null);
                 saved.messages.push(object! { "role" => kind, "content" => content });
             }
-            Some("compact-reset") => saved.messages.clear(),
+            Some("compact-reset") if !is_cut => saved.messages.clear(),
             _ => {}
         }
     }
@@ -113,8 +115,8 @@ impl SessionFile {
         self.leaf = leaf;
     }
 
-    /// Copies another session's lines under the new name.
-    pub(crate) fn copy_from(&mut self, other: &Path) {
+    /// Copies another session's lines under the new name, up to and with the line `last` where one is given.
+    pub(crate) fn copy_from(&mut self, other: &Path, last: Option<&str>) {
         let Ok(text) = std::fs::read_to_string(other) else { return };
         for line in text.lines() {
             if let Ok(mut line) = parse(line) {
@@ -122,6 +124,9 @@ impl SessionFile {
                     line.set("sessionId", self.session.as_str());
                 }
                 self.append(&line);
+                if last.is_some() && line.str_of("uuid") == last {
+                    return;
+                }
             }
         }
     }
@@ -191,15 +196,19 @@ mod tests {
             file.message("assistant", &object! { "id" => "m", "content" => array![block] }, uuid, object! {});
         }
         file.note(&object! { "type" => "cost-state", "totalCostUSD" => 1.5 });
-        let saved = load(&file_of(folder.path(), "s")).unwrap();
+        let saved = load(&file_of(folder.path(), "s"), None).unwrap();
         assert_eq!(saved.messages.len(), 2);
         assert_eq!(saved.messages[1].items_of("content").len(), 2);
         assert_eq!(saved.leaf.as_deref(), Some("u3"));
         assert_eq!(saved.cost.unwrap().number_of("totalCostUSD"), Some(1.5));
 
         let mut fork = SessionFile::new(folder.path(), "f", "/w", &Profile::of("2.1.325"));
-        fork.copy_from(&file_of(folder.path(), "s"));
-        assert_eq!(load(&file_of(folder.path(), "f")).unwrap().messages.len(), 2);
+        fork.copy_from(&file_of(folder.path(), "s"), None);
+        assert_eq!(load(&file_of(folder.path(), "f"), None).unwrap().messages.len(), 2);
+        let mut part = SessionFile::new(folder.path(), "p", "/w", &Profile::of("2.1.325"));
+        part.copy_from(&file_of(folder.path(), "s"), Some("u1"));
+        assert_eq!(load(&file_of(folder.path(), "p"), None).unwrap().messages.len(), 1);
+        assert_eq!(load(&file_of(folder.path(), "s"), Some("u1")).unwrap().messages.len(), 1);
         let text = std::fs::read_to_string(file_of(folder.path(), "f")).unwrap();
         assert!(text.contains(r#""sessionId":"f""#) && !text.contains(r#""sessionId":"s""#));
     }

@@ -45,6 +45,10 @@ pub(crate) struct State {
     /// What was refused in this turn.
     pub(crate) denials: Vec<Json>,
     pub(crate) plan_file: Option<PathBuf>,
+    /// The schema that answers must fit.
+    pub(crate) schema: Option<Json>,
+    /// The answer of this turn in that schema.
+    pub(crate) structured: Option<Json>,
     /// When each prompt of the persona was last seen to fail, and the like: how often a step was tried.
     pub(crate) tries: std::collections::HashMap<String, u64>,
 }
@@ -175,7 +179,8 @@ impl Sim {
                 && !self.options.disallowed_tools.iter().any(|name| name == *tool)
         });
         let served = state.servers.iter().flat_map(Server::tool_names);
-        builtin.map(|tool| (*tool).to_owned()).chain(served).collect()
+        let structured = state.schema.is_some().then(|| super::tools::structured::NAME.to_owned());
+        builtin.map(|tool| (*tool).to_owned()).chain(structured).chain(served).collect()
     }
 
     /// `mcp_servers` of `init`.

@@ -36,6 +36,11 @@ impl Costs {
         self.from_earlier_process = true;
     }
 
+    /// What was reported so far says nothing about what is reported next.
+    pub(super) fn branched(&mut self) {
+        self.last = None;
+    }
+
     /// What a turn cost. `main` is the model of the main loop, where it is known. A result is `late` if all that it
     /// answers was answered before.
     pub(super) fn charge(&mut self, result: &ResultMessage<'_>, main: Option<&str>, late: bool) -> Charge {

@@ -239,6 +239,7 @@ impl Fold {
                 self.stream_ended(sink);
                 self.ended = true;
             }
+            HostEvent::Branched => self.costs.branched(),
         }
         self.update_status(sink);
         self.drop_old_entries(sink);

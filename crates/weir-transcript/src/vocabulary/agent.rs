@@ -5,8 +5,8 @@ use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
 use crate::view::{
-    AgentProgress, AgentState, Change, Denial, EntryId, ModelCost, Output, RequestKind, RequestState, Todo,
-    ToolDetail, ToolState, TurnCause, TurnState, TurnUsage, View,
+    AgentProgress, AgentState, Change, Denial, EntryBody, EntryId, ModelCost, Output, RequestKind,
+    RequestState, Todo, ToolDetail, ToolState, TurnCause, TurnState, TurnUsage, View,
 };
 
 /// An event of the `agent` vocabulary.
@@ -50,6 +50,9 @@ pub enum AgentEventKind {
         /// Set where this takes the place of the text so far of its block.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         replaces: bool,
+        /// Set where the CLI says this in place of the model, to tell of an error of the API.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
     },
     /// The model thinks something.
     #[serde(rename = "agent-thinking-delta")]
@@ -259,8 +262,9 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
             (Some(turn.id), None, kind)
         }
         Milestone::Text { entry, text, replaces } => {
-            let kind =
-                AgentEventKind::TextDelta { entry: entry.id, text: (*text).to_owned(), replaces: *replaces };
+            let is_error = matches!(&entry.body, EntryBody::Text(text) if text.error.is_some());
+            let (text, replaces) = ((*text).to_owned(), *replaces);
+            let kind = AgentEventKind::TextDelta { entry: entry.id, text, replaces, is_error };
             (entry.turn, entry.parent.clone(), kind)
         }
         Milestone::Thinking { entry, text, replaces } => {

@@ -130,6 +130,7 @@ fn initialize(sim: &Sim, request: &Json) -> Reply {
     super::turn::crash(sim, Point::Initialize);
     let mut state = sim.state();
     state.hooks.add(request.get("hooks").unwrap_or(&Json::Null));
+    state.schema = request.get("jsonSchema").filter(|schema| schema.is_object()).cloned();
     for name in request.items_of("sdkMcpServers").iter().filter_map(Json::as_str) {
         if !state.servers.iter().any(|server| server.name == name) {
             state.servers.push(Server::new(name));

@@ -74,6 +74,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(&["-p", "--print"], Nothing, "Answer and end; the only mode of the simulated CLI"),
     flag(&["--replay-user-messages"], Nothing, "Write user messages back"),
     flag(&["-r", "--resume"], Optional("value"), "Go on with this session"),
+    flag(&["--resume-session-at"], One("uuid"), "With --resume: the last line that counts"),
     flag(&["--session-id"], One("uuid"), "The id of the new session"),
     flag(&["--setting-sources"], One("sources"), "Taken and left"),
     flag(&["--settings"], One("file-or-json"), "Settings; only their hooks count"),

@@ -58,6 +58,8 @@ pub(crate) struct Options {
     pub(crate) session_id: Option<String>,
     pub(crate) resume: Resume,
     pub(crate) fork: bool,
+    /// The last line of the resumed session that counts, by its uuid.
+    pub(crate) resume_at: Option<String>,
     pub(crate) persist: bool,
     pub(crate) max_turns: Option<u64>,
     pub(crate) max_budget_usd: Option<f64>,

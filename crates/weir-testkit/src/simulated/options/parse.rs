@@ -72,6 +72,7 @@ fn apply(
         "--no-session-persistence" => options.persist = false,
         "--continue" => options.resume = Resume::Newest,
         "--resume" => options.resume = Resume::Session(first),
+        "--resume-session-at" => options.resume_at = first,
         "--input-format" => options.input = format(flag, first, &["text", "stream-json"])?,
         "--output-format" => options.output = format(flag, first, &["text", "json", "stream-json"])?,
         "--permission-mode" => {

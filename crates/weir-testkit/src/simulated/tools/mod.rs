@@ -14,6 +14,7 @@ mod outcome;
 mod patch;
 mod search;
 pub(crate) mod shell;
+pub(crate) mod structured;
 mod subagent;
 mod todo;
 
@@ -207,6 +208,7 @@ fn run(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Outcome {
         "ExitPlanMode" => ask::exit_plan_mode(sim, agent),
         "EnterPlanMode" => ask::enter_plan_mode(sim, agent),
         "TaskStop" | "KillShell" => stop_task(sim, agent, call),
+        structured::NAME => structured::run(sim, call),
         "WebFetch" => {
             let domain = super::permissions::domain_of(call.input.str_of("url").unwrap_or_default());
             Outcome::failure(format!(

@@ -128,12 +128,25 @@ impl<'r> Run<'r> {
             if let Some(reason) = self.round(calls) {
                 return self.interrupted(End::Stopped { reason, in_tool: true });
             }
+            if self.gave_structured_output() {
+                return End::Done;
+            }
             match self.sim.options.max_turns {
                 Some(limit) if self.agent.is_main() && rounds >= limit => return End::MaxTurns(limit),
                 _ => {}
             }
             steered |= self.steer();
         }
+    }
+
+    /// The newer version ends the turn with the answer in the schema that was asked for.
+    fn gave_structured_output(&mut self) -> bool {
+        let structured = self.sim.state().structured.clone();
+        let ends = self.agent.is_main() && !self.sim.profile.is_old();
+        if let Some(structured) = structured.as_ref().filter(|_| ends) {
+            self.text = structured.to_string();
+        }
+        ends && structured.is_some()
     }
 
     /// Money that is spent stops the main agent before its next step. What a resumed session had spent before does

@@ -16,6 +16,8 @@ pub(crate) struct ResultLine {
     pub(crate) tokens: Tokens,
     pub(crate) stop_reason: Option<String>,
     pub(crate) denials: Vec<Json>,
+    /// The answer in the schema that was asked for.
+    pub(crate) structured: Option<Json>,
     pub(crate) messages: Vec<String>,
     /// What started the turn, if it was not a message.
     pub(crate) origin: Option<Json>,
@@ -53,6 +55,7 @@ impl ResultLine {
             tokens: Tokens::default(),
             stop_reason: None,
             denials: Vec::new(),
+            structured: None,
             messages: Vec::new(),
             origin: None,
             milliseconds: 1,
@@ -90,6 +93,10 @@ impl ResultLine {
                 error("error_during_execution", reason, text)
             }
         };
+        let (denials, structured) = {
+            let mut state = sim.state();
+            (std::mem::take(&mut state.denials), state.structured.take())
+        };
         let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Some(Self {
             ended,
@@ -98,7 +105,8 @@ impl ResultLine {
             // What was spent is not in the usage of a turn that ran out of money.
             tokens: if matches!(end, End::Budget(_)) { Tokens::default() } else { run.tokens },
             stop_reason: run.stop_reason.clone(),
-            denials: std::mem::take(&mut sim.state().denials),
+            denials,
+            structured,
             messages: run.messages.clone(),
             origin: None,
             milliseconds: milliseconds(run.started.elapsed()),
@@ -186,6 +194,7 @@ impl ResultLine {
             "permission_denials" => self.denials.clone(),
             "uuid" => self.uuid.as_str(),
         });
+        let line = line.with_some("structured_output", self.structured.as_ref());
         if is_plain { line } else { line.with("errors", array![]) }
     }
 
@@ -220,6 +229,7 @@ impl ResultLine {
             "fast_mode_disabled_reason" => "sdk_opt_in_required",
         });
         line = line.with_some("origin", self.origin.as_ref());
+        line = line.with_some("structured_output", self.structured.as_ref());
         line = line.with("subagent_stats", ledger.agent_stats()).with("safety_stops", 0);
         if !local {
             line = line.with("is_error", self.is_error(sim)).with("num_turns", self.turns);

@@ -1,0 +1,166 @@
+//! Tries of one request: the turn runs once, and each try gets what came of it.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::common::{Answer, TOUCHES, eventually, script};
+use crate::support::Served;
+use crate::{CHAT, allow, chat, messages, said, sessions};
+
+const FIRST: (&str, &str) = ("X-Stainless-Retry-Count", "0");
+const SECOND: (&str, &str) = ("X-Stainless-Retry-Count", "1");
+
+fn post(served: &Served, headers: &[(&str, &str)], body: &Value) -> Answer {
+    served.client.ask("POST", CHAT, headers, Some(body))
+}
+
+/// A turn that waits for a permission before it ends.
+fn waiting(served: &Served) -> String {
+    eventually("a turn that waits", || {
+        let info = sessions(served).into_iter().find(|info| info["status"] == "waiting")?;
+        Some(info["id"].as_str()?.to_owned())
+    })
+}
+
+#[test]
+fn a_failed_turn_runs_once_however_often_it_is_tried() {
+    let mut served = Served::start();
+    let body = chat(&script(
+        r#"{"tool":"Read","input":{"file_path":"nothing.txt"}},{"text":"x","misbehave":{"crash":{"at":"mid","exit":3}}}"#,
+    ));
+    let first = post(&served, &[FIRST], &body);
+    assert_eq!((first.status, first.header("x-should-retry")), (502, "false"), "{}", first.text());
+    assert_eq!(first.json()["error"]["code"], "agent_died");
+    // OpenAI's clients say that they try again; others, such as the AI SDK, do not.
+    for headers in [&[SECOND][..], &[FIRST], &[]] {
+        let again = post(&served, headers, &body);
+        assert_eq!((again.status, again.header("x-should-retry")), (502, "false"));
+        assert_eq!(again.header("x-weir-retry"), "attached");
+        assert_eq!(again.header("x-weir-session"), first.header("x-weir-session"));
+        // A person who reads it knows why nothing happened.
+        let is_told = again.json()["error"]["message"].as_str().unwrap().contains("was not run again");
+        assert_eq!(is_told, !headers.contains(&SECOND));
+    }
+    assert_eq!(messages(&served).len(), 1);
+    // Another request is another request.
+    let other = post(&served, &[FIRST], &chat(&script(r#"{"text":"Fine."}"#)));
+    assert_eq!(said(&other), "Fine.");
+    assert_eq!(messages(&served).len(), 2);
+    served.stop();
+}
+
+#[test]
+fn a_client_that_gave_up_finds_its_turn_again() {
+    let mut served = Served::start();
+    let text =
+        script(r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}"#);
+    let mut body = chat(&text);
+    body["stream"] = json!(true);
+    // The first try goes away while the turn waits.
+    let mut stream = served.client.post_events(CHAT, &body);
+    stream.until(|event| event.data.contains("Wait."));
+    let session = waiting(&served);
+    stream.cut();
+    let second = std::thread::scope(|scope| {
+        let try_again = scope.spawn(|| post(&served, &[SECOND], &body));
+        allow(&served, &session);
+        try_again.join().unwrap()
+    });
+    assert_eq!((second.status, second.header("x-weir-retry")), (200, "attached"), "{}", second.text());
+    assert!(second.text().contains("Wait.") && second.text().contains("Finished"), "{}", second.text());
+    assert_eq!(second.header("x-weir-session"), session);
+    // And so does one that comes when all is over, with the same id.
+    let third = post(&served, &[SECOND], &body);
+    let id = |answer: &Answer| answer.text().split("\"id\":\"").nth(1).map(|id| id[..20].to_owned());
+    assert_eq!((third.status, id(&third)), (200, id(&second)));
+    assert_eq!(messages(&served).len(), 1);
+    assert!(served.place.workspace().join("made").exists());
+    // The same again without a word about retries is meant: it is another turn.
+    let again = std::thread::scope(|scope| {
+        let anew = scope.spawn(|| post(&served, &[FIRST], &body));
+        let session = waiting(&served);
+        allow(&served, &session);
+        anew.join().unwrap()
+    });
+    assert_ne!(again.header("x-weir-session"), session);
+    assert_eq!(messages(&served).len(), 2);
+    served.stop();
+}
+
+#[test]
+fn a_turn_that_no_client_comes_back_to_ends_and_keeps_its_session() {
+    let mut served = Served::with(&["--openai-grace", "100ms"]);
+    let text =
+        script(r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}"#);
+    let mut body = chat(&text);
+    body["stream"] = json!(true);
+    let mut stream = served.client.post_events(CHAT, &body);
+    stream.until(|event| event.data.contains("Wait."));
+    let session = waiting(&served);
+    stream.cut();
+    crate::was_interrupted(&served, &json!(session));
+    // The client says something else after what it said before.
+    let mut next = chat(&text);
+    next["messages"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"role": "user", "content": script(r#"{"text":"Here."}"#)}));
+    let answer = served.client.post(CHAT, &next).expect(200);
+    assert_eq!((said(&answer).as_str(), answer.header("x-weir-session")), ("Here.", session.as_str()));
+    assert!(!answer.header("x-weir-earlier-failure").is_empty());
+    let told = messages(&served);
+    let told = told.last().unwrap()["text"].as_str().unwrap();
+    assert!(
+        told.starts_with("The message before this one got no answer") && !told.contains("touch made"),
+        "{told}"
+    );
+    assert!(!served.place.workspace().join("made").exists());
+    served.stop();
+}
+
+#[test]
+fn a_key_of_the_clients_own_names_one_request() {
+    let mut served = Served::start();
+    let body = chat(TOUCHES);
+    let key = ("Idempotency-Key", "order-7");
+    let (one, other) = std::thread::scope(|scope| {
+        let one = scope.spawn(|| post(&served, &[key], &body));
+        let other = scope.spawn(|| post(&served, &[key], &body));
+        let session = waiting(&served);
+        allow(&served, &session);
+        (one.join().unwrap().expect(200), other.join().unwrap().expect(200))
+    });
+    assert_eq!(one.json()["id"], other.json()["id"]);
+    assert_eq!(messages(&served).len(), 1);
+    let reused = post(&served, &[key], &chat(&script(r#"{"text":"Something else."}"#))).expect(400);
+    assert_eq!(reused.json()["error"]["code"], "idempotency_key_reused");
+    // Keys belong to a token.
+    let (_, token) = served.token("other", "driver");
+    let fine =
+        served.client.with(&token).ask("POST", CHAT, &[key], Some(&chat(&script(r#"{"text":"Mine."}"#))));
+    assert_eq!(said(&fine), "Mine.");
+    served.stop();
+}
+
+#[test]
+fn a_try_after_a_kill_of_the_server_does_not_begin_again() {
+    let mut served = Served::start();
+    let (_, token) = served.token("program", "driver");
+    served.client = served.client.with(&token);
+    let admin = served.client.clone();
+    let mut body = chat(&script(
+        r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}"#,
+    ));
+    body["stream"] = json!(true);
+    let mut stream = admin.post_events(CHAT, &body);
+    stream.until(|event| event.data.contains("Wait."));
+    served.signal(Signal::KILL);
+    assert_eq!(served.finish().code, None);
+    served.restart();
+    served.client = served.client.with(&token);
+    let again = post(&served, &[SECOND], &body);
+    assert_eq!((again.status, again.header("x-should-retry")), (500, "false"), "{}", again.text());
+    assert_eq!(again.json()["error"]["code"], "restarted");
+    assert_eq!(messages(&served).len(), 1);
+    served.stop();
+}

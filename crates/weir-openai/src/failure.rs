@@ -1,0 +1,237 @@
+//! Why a turn has no good answer, in OpenAI's words: the status and the type of what really happened.
+
+use crate::error::OpenAiError;
+
+/// What is known of a turn that did not end well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TurnFailure<'f> {
+    /// What sort of failure.
+    pub kind: FailureSort,
+    /// In words.
+    pub message: &'f str,
+    /// The HTTP status of the API error that ended it.
+    pub api_status: Option<u64>,
+    /// The CLI's name for that error, such as `rate_limit`.
+    pub api_error: Option<&'f str>,
+    /// The subtype of the result, such as `error_max_turns`.
+    pub subtype: &'f str,
+    /// Why it ended, such as `prompt_too_long`.
+    pub terminal_reason: Option<&'f str>,
+    /// Why the model stopped, such as `refusal`.
+    pub stop_reason: Option<&'f str>,
+}
+
+/// What sort of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FailureSort {
+    /// The result is an error.
+    #[default]
+    Result,
+    /// The CLI could not be started.
+    NotStarted,
+    /// This version of the CLI cannot do what was asked.
+    Unsupported,
+    /// The CLI ended before it answered.
+    Died,
+    /// A limit of time was reached.
+    TimedOut,
+    /// A limit of cost was reached.
+    BudgetExhausted,
+    /// A person or a client stopped it.
+    Interrupted,
+    /// The server was restarted while it ran.
+    Restarted,
+}
+
+/// How a turn without a good answer is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// As an answer that was cut off: there is as much of it as was said.
+    Truncated,
+    /// As an answer in which the model, or what guards it, declines. Says what it says.
+    Refused(String),
+    /// As an error.
+    Error(OpenAiError),
+}
+
+impl TurnFailure<'_> {
+    /// How it is told.
+    pub fn ending(&self) -> Ending {
+        if self.kind != FailureSort::Result {
+            return Ending::Error(self.of_sort());
+        }
+        match (self.subtype, self.api_error, self.stop_reason) {
+            (_, Some("max_output_tokens"), _) | ("error_max_turns", _, _) => Ending::Truncated,
+            (_, _, Some("refusal")) => Ending::Refused(self.message.to_owned()),
+            ("error_max_budget_usd", _, _) => Ending::Error(OpenAiError::quota(self.message)),
+            ("error_max_structured_output_retries", _, _) => Ending::Error(OpenAiError {
+                code: Some("structured_output_failed".to_owned()),
+                ..OpenAiError::failed(self.message)
+            }),
+            _ => Ending::Error(self.of_api()),
+        }
+    }
+
+    fn of_sort(&self) -> OpenAiError {
+        let (status, code) = match self.kind {
+            FailureSort::Result | FailureSort::NotStarted => (500, "not_started"),
+            FailureSort::Died => (502, "agent_died"),
+            FailureSort::TimedOut => (504, "timeout"),
+            FailureSort::Interrupted => (500, "interrupted"),
+            FailureSort::Restarted => (500, "restarted"),
+            FailureSort::BudgetExhausted => return OpenAiError::quota(self.message),
+            FailureSort::Unsupported => {
+                return OpenAiError {
+                    param: None,
+                    code: Some("unsupported_parameter".to_owned()),
+                    ..OpenAiError::invalid("", self.message)
+                };
+            }
+        };
+        OpenAiError { status, code: Some(code.to_owned()), ..OpenAiError::failed(self.message) }
+    }
+
+    /// The error of the API behind the CLI.
+    fn of_api(&self) -> OpenAiError {
+        let told = |status, kind, code: &str| OpenAiError {
+            status,
+            kind,
+            code: Some(code.to_owned()),
+            ..OpenAiError::failed(self.message)
+        };
+        let invalid = "invalid_request_error";
+        if self.is_too_long() {
+            return told(400, invalid, "context_length_exceeded");
+        }
+        let by_name = match self.api_error {
+            Some("authentication_failed") => Some(401),
+            Some("rate_limit") => Some(429),
+            Some("model_not_found") => Some(404),
+            Some("billing_error") => Some(402),
+            Some("overloaded") => Some(529),
+            Some("invalid_request") => Some(400),
+            _ => None,
+        };
+        let status = self.api_status.or_else(|| status_in(self.message)).or(by_name);
+        match status {
+            Some(401) => {
+                let message = format!(
+                    "the server's own login with the model's API was refused, not your key: {}",
+                    self.message
+                );
+                OpenAiError { message, ..told(401, "authentication_error", "upstream_unauthorized") }
+            }
+            Some(402) => OpenAiError::quota(self.message),
+            Some(403) => told(403, "permission_error", "upstream_forbidden"),
+            Some(404) => told(404, invalid, "model_not_found"),
+            Some(413) => told(413, invalid, "request_too_large"),
+            Some(429) => told(429, "rate_limit_error", "rate_limit_exceeded"),
+            Some(503 | 529) => told(503, "server_error", "overloaded"),
+            Some(400..=499) => told(400, invalid, "upstream_invalid_request"),
+            Some(_) => told(502, "server_error", "upstream_error"),
+            None => told(500, "server_error", "agent_failed"),
+        }
+    }
+
+    /// Older versions of the CLI have no reason for it, and always these words.
+    fn is_too_long(&self) -> bool {
+        self.terminal_reason == Some("prompt_too_long")
+            || self.api_error == Some("invalid_request") && self.message.starts_with("Prompt is too long")
+    }
+}
+
+/// The status in what older versions of the CLI say of an API error: `API Error: 429 {…}`.
+fn status_in(message: &str) -> Option<u64> {
+    let rest = message.strip_prefix("API Error: ")?;
+    let digits = rest.split(' ').next().filter(|word| word.len() == 3)?;
+    digits.parse().ok().filter(|status| (400..600).contains(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(failure: TurnFailure<'_>) -> (u16, String, &'static str) {
+        match failure.ending() {
+            Ending::Error(error) => (error.status, error.code.unwrap_or_default(), error.kind),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Seen with the real CLI: 2.1.325 gives a status, 2.1.61 and 2.1.9 do not.
+    #[test]
+    fn errors_of_the_api_keep_their_status() {
+        let api = |status: u64, name: &'static str| TurnFailure {
+            message: "m",
+            api_status: Some(status),
+            api_error: Some(name),
+            subtype: "success",
+            terminal_reason: Some("api_error"),
+            ..TurnFailure::default()
+        };
+        for (failure, status, code, kind) in [
+            (api(400, "unknown"), 400, "upstream_invalid_request", "invalid_request_error"),
+            (api(401, "authentication_failed"), 401, "upstream_unauthorized", "authentication_error"),
+            (api(402, "unknown"), 429, "insufficient_quota", "insufficient_quota"),
+            (api(403, "authentication_failed"), 403, "upstream_forbidden", "permission_error"),
+            (api(404, "model_not_found"), 404, "model_not_found", "invalid_request_error"),
+            (api(413, "invalid_request"), 413, "request_too_large", "invalid_request_error"),
+            (api(429, "rate_limit"), 429, "rate_limit_exceeded", "rate_limit_error"),
+            (api(529, "server_error"), 503, "overloaded", "server_error"),
+            (api(500, "server_error"), 502, "upstream_error", "server_error"),
+        ] {
+            assert_eq!(error(failure), (status, code.to_owned(), kind));
+        }
+        for (message, name, status) in [
+            (r#"API Error: 429 {"type":"error"}"#, "unknown", 429),
+            (r#"API Error: 400 {"type":"error"}"#, "unknown", 400),
+            ("Invalid API key · Fix external API key", "authentication_failed", 401),
+            ("API Error: 4290 bottles", "unknown", 500),
+            ("I saw an API Error: 429", "unknown", 500),
+        ] {
+            let failure = TurnFailure { message, api_error: Some(name), ..TurnFailure::default() };
+            assert_eq!(error(failure).0, status, "{message}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_the_clients_business() {
+        let newest = TurnFailure {
+            message: "Prompt is too long · the request is ~210000 tokens",
+            api_status: Some(400),
+            terminal_reason: Some("prompt_too_long"),
+            ..TurnFailure::default()
+        };
+        let older = TurnFailure {
+            message: "Prompt is too long",
+            api_error: Some("invalid_request"),
+            ..TurnFailure::default()
+        };
+        for failure in [newest, older] {
+            assert_eq!(error(failure).1, "context_length_exceeded");
+        }
+        let quoted = TurnFailure { message: "Prompt is too long", ..TurnFailure::default() };
+        assert_eq!(error(quoted).1, "agent_failed");
+    }
+
+    #[test]
+    fn cut_off_and_refused_answers_are_answers() {
+        let long = TurnFailure { api_error: Some("max_output_tokens"), ..TurnFailure::default() };
+        let rounds = TurnFailure { subtype: "error_max_turns", ..TurnFailure::default() };
+        assert_eq!((long.ending(), rounds.ending()), (Ending::Truncated, Ending::Truncated));
+        let refused = TurnFailure { stop_reason: Some("refusal"), message: "no", ..TurnFailure::default() };
+        assert_eq!(refused.ending(), Ending::Refused("no".into()));
+    }
+
+    #[test]
+    fn other_failures_say_what_they_are() {
+        let of = |kind| TurnFailure { kind, message: "m", ..TurnFailure::default() };
+        assert_eq!(error(of(FailureSort::TimedOut)).0, 504);
+        assert_eq!(error(of(FailureSort::Died)).0, 502);
+        assert_eq!(error(of(FailureSort::BudgetExhausted)).1, "insufficient_quota");
+        assert_eq!(error(of(FailureSort::Unsupported)).0, 400);
+        assert_eq!(error(of(FailureSort::Interrupted)).1, "interrupted");
+        let budget = TurnFailure { subtype: "error_max_budget_usd", ..TurnFailure::default() };
+        assert_eq!(error(budget).1, "insufficient_quota");
+    }
+}

@@ -1,0 +1,197 @@
+//! The end of a turn: what clients are told of it, and how the next request finds the session.
+
+use std::sync::Arc;
+
+use weir_host::{Actor, FailureKind, Finished, HostError};
+use weir_openai::reply::{Answer, End, Usage};
+use weir_openai::{Ending, FailureSort, OpenAiError, OutputFormat, Place, Request, ToolCall, TurnFailure};
+
+use super::errors::of_host;
+use super::front::Claim;
+use super::histories::Point;
+use super::setup::response_key;
+use super::turn::{Outcome, Turn, stop};
+use crate::clock;
+use crate::state::App;
+
+/// When to try again where nobody says.
+const AFTER_RATE_LIMIT: u64 = 60;
+const AFTER_OVERLOAD: u64 = 10;
+
+/// What has to be known of a request at the end of its turn.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) place: Place,
+    pub(super) format: OutputFormat,
+    /// The token.
+    pub(super) owner: String,
+    /// The id of the reply, as the client sees it.
+    pub(super) reply: String,
+}
+
+impl Asked {
+    pub(super) fn new(request: &Request, place: Place, owner: &str, reply: String) -> Self {
+        Self { place, format: request.format.clone(), owner: owner.to_owned(), reply }
+    }
+
+    /// Remembers where the client stands if it comes back with this answer.
+    pub(super) fn remember(&self, app: &App, turn: &Turn, answer: &weir_openai::Turn, failed: bool) {
+        app.front().histories().put(self.place.after(answer), point(turn, failed));
+    }
+}
+
+fn point(turn: &Turn, failed: bool) -> Point {
+    let begun = &turn.begun;
+    Point {
+        session: begun.session.clone(),
+        message: begun.message.clone(),
+        failed,
+        setup: begun.setup.clone(),
+    }
+}
+
+/// Waits for the end of a turn, in a task of its own: the session is found again also if no client waits any more.
+pub(super) fn settle(app: &App, turn: &Arc<Turn>, asked: Asked, by: Actor, claim: Option<Claim>) {
+    if !turn.begin_settling() {
+        return;
+    }
+    let (app, turn) = (app.clone(), Arc::clone(turn));
+    tokio::spawn(async move {
+        let outcome = outcome(&app, &turn, &asked, &by).await;
+        let failed = matches!(outcome, Outcome::Error(_));
+        {
+            let mut histories = app.front().histories();
+            histories.put(response_key(&asked.owner, &asked.reply), point(&turn, failed));
+            let history = match &outcome {
+                Outcome::Answer(answer, _) => asked.place.after(&answer.turn()),
+                Outcome::Error(_) => asked.place.unanswered(),
+            };
+            histories.put(history, point(&turn, failed));
+        }
+        // The session is free before the client hears of the end and sends the next request.
+        drop(claim);
+        turn.end(outcome);
+    });
+}
+
+async fn outcome(app: &App, turn: &Turn, asked: &Asked, by: &Actor) -> Outcome {
+    let (Some(session), message) = (turn.session(), turn.message()) else {
+        return Outcome::Error(OpenAiError::failed("the session has no name"));
+    };
+    let limit = app.settings().openai.timeout;
+    match tokio::time::timeout(limit, app.host().finished(&session, &message)).await {
+        Ok(Ok(finished)) => judge(&finished, asked),
+        Ok(Err(HostError::NotFound(_) | HostError::NoSuchMessage)) => {
+            Outcome::Error(OpenAiError::failed("the session was deleted before it answered"))
+        }
+        Ok(Err(error)) => Outcome::Error(of_host(error)),
+        Err(_) => {
+            stop(app, turn, by).await;
+            let message = format!(
+                "the turn took longer than the limit of {} seconds for requests like this and was interrupted; \
+                 `weir serve --openai-timeout` sets the limit",
+                limit.as_secs()
+            );
+            let failure =
+                TurnFailure { kind: FailureSort::TimedOut, message: &message, ..Default::default() };
+            ended(failure.ending(), String::new(), Usage::default())
+        }
+    }
+}
+
+/// What clients are told of a turn that has ended.
+fn judge(finished: &Finished, asked: &Asked) -> Outcome {
+    let usage = usage(finished);
+    let result = finished.turn.as_ref().and_then(|turn| turn.result.as_ref());
+    if let Some(failure) = &finished.error {
+        let failure = TurnFailure {
+            kind: sort(failure.kind),
+            message: &failure.message,
+            api_status: result
+                .and_then(|result| result.api_error_status)
+                .or_else(|| finished.api_error.as_ref().and_then(|error| error.status)),
+            api_error: finished.api_error.as_ref().and_then(|error| error.error.as_deref()),
+            subtype: result.map_or("", |result| result.subtype.as_str()),
+            terminal_reason: result.and_then(|result| result.terminal_reason.as_deref()),
+            stop_reason: result.and_then(|result| result.stop_reason.as_deref()),
+        };
+        let outcome = ended(failure.ending(), finished.said.clone(), usage);
+        return with_retry_after(outcome, finished.rate_limit_resets_at);
+    }
+    let mut answer = Answer { text: finished.text.clone(), ..Answer::default() };
+    match result.and_then(|result| result.stop_reason.as_deref()) {
+        Some("max_tokens") => answer.end = End::Length,
+        Some("refusal") => {
+            answer.refusal = Some(std::mem::take(&mut answer.text));
+            answer.end = End::Filter;
+        }
+        _ => {}
+    }
+    if asked.format == OutputFormat::Text || answer.end != End::Stop {
+        return Outcome::Answer(answer, usage);
+    }
+    let structured = result.map(|result| &result.structured_output).filter(|value| !value.is_null());
+    let Some(structured) = structured else {
+        let message =
+            "the agent did not answer in the form that was asked for; ask again, or with a simpler schema";
+        return Outcome::Error(OpenAiError {
+            status: 502,
+            code: Some("structured_output_missing".to_owned()),
+            ..OpenAiError::failed(message)
+        });
+    };
+    answer.text = structured.to_string();
+    if let OutputFormat::Call { name, .. } = &asked.format {
+        let id = format!("call_{}", asked.reply.trim_start_matches("chatcmpl-"));
+        answer.call = Some(ToolCall { id, name: name.clone(), arguments: answer.text.clone() });
+    }
+    Outcome::Answer(answer, usage)
+}
+
+fn ended(ending: Ending, said: String, usage: Usage) -> Outcome {
+    match ending {
+        Ending::Truncated => {
+            Outcome::Answer(Answer { text: said, end: End::Length, ..Answer::default() }, usage)
+        }
+        Ending::Refused(why) => {
+            Outcome::Answer(Answer { refusal: Some(why), end: End::Filter, ..Answer::default() }, usage)
+        }
+        Ending::Error(error) => Outcome::Error(error),
+    }
+}
+
+/// Says when another try is worth it.
+fn with_retry_after(outcome: Outcome, resets_at: Option<u64>) -> Outcome {
+    let Outcome::Error(mut error) = outcome else { return outcome };
+    let now = u64::try_from(clock::now() / 1_000).unwrap_or_default();
+    let resets_in = resets_at.and_then(|at| at.checked_sub(now)).filter(|seconds| *seconds > 0);
+    error.retry_after = match (error.status, error.kind) {
+        (429, "rate_limit_error") => resets_in.or(Some(AFTER_RATE_LIMIT)),
+        (503, _) => Some(AFTER_OVERLOAD),
+        _ => None,
+    };
+    Outcome::Error(error)
+}
+
+fn sort(kind: FailureKind) -> FailureSort {
+    match kind {
+        FailureKind::NotStarted => FailureSort::NotStarted,
+        FailureKind::Unsupported => FailureSort::Unsupported,
+        FailureKind::Died => FailureSort::Died,
+        FailureKind::TimedOut => FailureSort::TimedOut,
+        FailureKind::BudgetExhausted => FailureSort::BudgetExhausted,
+        FailureKind::Cancelled | FailureKind::Stopped | FailureKind::Interrupted => FailureSort::Interrupted,
+        FailureKind::Restarted => FailureSort::Restarted,
+        _ => FailureSort::Result,
+    }
+}
+
+/// What a turn used.
+fn usage(finished: &Finished) -> Usage {
+    let usage = finished.turn.as_ref().and_then(|turn| turn.result.as_ref()).map(|result| result.usage);
+    usage.map_or_else(Usage::default, |usage| Usage {
+        input_tokens: usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
+        cached_tokens: usage.cache_read_input_tokens,
+        output_tokens: usage.output_tokens,
+    })
+}

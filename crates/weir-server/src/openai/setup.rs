@@ -1,0 +1,228 @@
+//! What a session of the front works with, and where a request finds one.
+
+use weir_host::{Actor, Branch, ConversationId, MessageInfo, MessageState, NewSession};
+use weir_openai::{Endpoint, OpenAiError, Place, Request};
+
+use super::errors::of_host;
+use super::front::Claim;
+use super::histories::Point;
+use crate::auth::Principal;
+use crate::state::App;
+
+/// The headers by which a request chooses its session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choice {
+    pub(super) session: Option<String>,
+    pub(super) folder: Option<String>,
+}
+
+/// A session for a request, and what it is told.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) session: ConversationId,
+    /// While another request must not work in the session.
+    pub(super) claim: Option<Claim>,
+    pub(super) text: String,
+    pub(super) images: Vec<weir_openai::Image>,
+    /// What the session works with, as a hash.
+    pub(super) setup: String,
+    /// Why the message before this one got no answer.
+    pub(super) earlier_failure: Option<String>,
+}
+
+/// Finds or begins the session of a request.
+pub(super) async fn find(
+    app: &App,
+    who: &Principal,
+    request: &Request,
+    place: &Place,
+    choice: &Choice,
+) -> Result<Seat, OpenAiError> {
+    if let Some(name) = &choice.session {
+        return named(app, who, request, place, name).await;
+    }
+    if let Some(previous) = &request.previous {
+        return after_response(app, who, request, place, previous).await;
+    }
+    let setup = setup_of(request, place);
+    for candidate in place.candidates() {
+        let points = app.front().histories().points(&candidate.history);
+        // Of several that are alike, the client most likely means the one that it heard of last.
+        for point in points.into_iter().rev().filter(|point| point.setup == setup) {
+            if let Some((session, claim, failure)) = continued(app, &point).await {
+                return Ok(Seat {
+                    session,
+                    claim: Some(claim),
+                    text: with_failure(place.prompt(candidate.known), failure.as_deref()),
+                    images: place.images(candidate.known),
+                    setup,
+                    earlier_failure: failure,
+                });
+            }
+        }
+    }
+    let session = create(app, request, place, choice, &who.actor()).await?;
+    Ok(fresh(app, session, place, setup))
+}
+
+/// A session that nobody else knows yet.
+fn fresh(app: &App, session: ConversationId, place: &Place, setup: String) -> Seat {
+    let claim = app.front().claim(session.as_str());
+    let (text, images) = (place.prompt_with_history(), place.all_images());
+    Seat { session, claim, text, images, setup, earlier_failure: None }
+}
+
+/// The session that the client names.
+async fn named(
+    app: &App,
+    who: &Principal,
+    request: &Request,
+    place: &Place,
+    name: &str,
+) -> Result<Seat, OpenAiError> {
+    if request.format.schema().is_some() {
+        let why = "a session that X-Weir-Session names answers in the form that it was begun with";
+        return Err(OpenAiError::unsupported("response_format", why));
+    }
+    let missing = || missing("x-weir-session", name);
+    let session: ConversationId = name.parse().ok().filter(|_| who.may_see(name)).ok_or_else(missing)?;
+    app.host().info(&session).await.map_err(|_| missing())?;
+    // The session has its own instructions.
+    let (text, images) = (place.prompt(usize::MAX), place.images(0));
+    let setup = setup_of(request, place);
+    Ok(Seat { session, claim: None, text, images, setup, earlier_failure: None })
+}
+
+/// The session of an earlier response, or a branch of it where the session has gone on or is to work otherwise.
+async fn after_response(
+    app: &App,
+    who: &Principal,
+    request: &Request,
+    place: &Place,
+    previous: &str,
+) -> Result<Seat, OpenAiError> {
+    let missing = || missing("previous_response_id", previous);
+    let mut points = app.front().histories().points(&response_key(&who.token_id, previous));
+    let point = points.pop().ok_or_else(missing)?;
+    let setup = setup_of(request, place);
+    if point.setup == setup
+        && let Some((session, claim, failure)) = continued(app, &point).await
+    {
+        let text = with_failure(place.prompt_with_history(), failure.as_deref());
+        let images = place.all_images();
+        return Ok(Seat { session, claim: Some(claim), text, images, setup, earlier_failure: failure });
+    }
+    let parent: ConversationId = point.session.parse().map_err(|_| missing())?;
+    let branch = Branch {
+        message: point.message.as_str().into(),
+        name: Some(title(place)).filter(|title| !title.is_empty()),
+        model: model(request),
+        append_system_prompt: place.instructions(),
+        output_schema: request.format.schema().cloned(),
+    };
+    let info = app.host().branch(&parent, branch, &who.actor()).await;
+    let info = info.map_err(|error| match error {
+        weir_host::HostError::NotFound(_) | weir_host::HostError::NoSuchMessage => missing(),
+        other => of_host(other),
+    })?;
+    let session = info.id.parse().map_err(|_| OpenAiError::failed("the session has no name"))?;
+    Ok(fresh(app, session, place, setup))
+}
+
+fn missing(param: &str, name: &str) -> OpenAiError {
+    OpenAiError {
+        param: Some(param.to_owned()),
+        ..OpenAiError::not_found(
+            "not_found",
+            format!("There is no '{name}' here; leave it out to begin a new session."),
+        )
+    }
+}
+
+/// The session of a point, if it still stands there and no other request has it. A message that failed after it is told
+/// of.
+async fn continued(app: &App, point: &Point) -> Option<(ConversationId, Claim, Option<String>)> {
+    let session: ConversationId = point.session.parse().ok()?;
+    let claim = app.front().claim(&point.session)?;
+    // One that was deleted meanwhile is begun anew.
+    let messages = app.host().messages(&session, None).await.ok()?;
+    let failure = failure_since(&messages, point)?;
+    Some((session, claim, failure))
+}
+
+/// None if the session has gone on since; otherwise why its newest message has no answer.
+fn failure_since(messages: &[MessageInfo], point: &Point) -> Option<Option<String>> {
+    let at = messages.iter().position(|message| message.message_id.as_str() == point.message)?;
+    let (until, since) = messages.split_at(at + 1);
+    let has_failed = |message: &MessageInfo| {
+        matches!(message.state, MessageState::Failed | MessageState::Cancelled | MessageState::Indeterminate)
+    };
+    if !until.last()?.state.is_final() || !since.iter().all(has_failed) {
+        return None;
+    }
+    // What was taken back before it began is as if it had not been.
+    let newest = since.iter().rev().find(|message| message.state != MessageState::Cancelled);
+    let newest = newest.or_else(|| until.last().filter(|_| point.failed));
+    let why = newest.map(|message| message.error.clone().unwrap_or_else(|| "it did not end well".to_owned()));
+    Some(why)
+}
+
+/// The agent has to know that what it finds half done is its own.
+fn with_failure(text: String, failure: Option<&str>) -> String {
+    match failure {
+        None => text,
+        Some(why) => format!(
+            "The message before this one got no answer: {why}\nPart of what it asked for may be done already; look \
+             before you do it again.\n\n{text}"
+        ),
+    }
+}
+
+async fn create(
+    app: &App,
+    request: &Request,
+    place: &Place,
+    choice: &Choice,
+    by: &Actor,
+) -> Result<ConversationId, OpenAiError> {
+    let root = app.settings().roots.first().map(|root| root.to_string_lossy().into_owned());
+    let new = NewSession {
+        cwd: choice.folder.clone().or(root).unwrap_or_default(),
+        name: Some(title(place)).filter(|title| !title.trim().is_empty()),
+        model: model(request),
+        append_system_prompt: place.instructions(),
+        output_schema: request.format.schema().cloned(),
+        ask_timeout_s: u32::try_from(app.settings().unattended_ask_timeout.as_secs().max(1)).ok(),
+        origin: "openai".to_owned(),
+        ..NewSession::default()
+    };
+    let created = app.host().create(new, by).await.map_err(of_host)?;
+    created.session.id.parse().map_err(|_| OpenAiError::failed("the session has no name"))
+}
+
+fn title(place: &Place) -> String {
+    let prompt = place.prompt(usize::MAX);
+    prompt.lines().next().unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(80).collect()
+}
+
+fn model(request: &Request) -> Option<String> {
+    Some(request.model.clone()).filter(|model| model != "default")
+}
+
+/// The name of a response among histories.
+pub(super) fn response_key(owner: &str, response: &str) -> String {
+    format!("{owner}/{response}")
+}
+
+/// What a session works with, as a hash. The history of a chat completion has its model and its instructions; a response
+/// that names an earlier one says anew what it is to work with.
+fn setup_of(request: &Request, place: &Place) -> String {
+    let schema = request.format.schema();
+    match request.endpoint {
+        Endpoint::Chat => weir_openai::setup(&[], schema),
+        Endpoint::Responses => {
+            let instructions = place.instructions();
+            weir_openai::setup(&[Some(request.model.as_str()), instructions.as_deref()], schema)
+        }
+    }
+}

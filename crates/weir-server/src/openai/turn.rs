@@ -1,0 +1,219 @@
+//! A turn that a request began, apart from the clients that wait for it. Retries attach to it; when nobody waits for it
+//! any more it runs on for a while, because its client may come back, and then ends.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use weir_host::{Actor, ConversationId, HostError, MessageState};
+use weir_openai::reply::{Answer, Usage};
+use weir_openai::{Known, OpenAiError, Stage};
+use weir_wire::MessageId;
+
+use super::histories::Begun;
+use crate::clock;
+use crate::state::App;
+
+/// What came of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Outcome {
+    /// An answer, without what the agent did meanwhile.
+    Answer(Answer, Usage),
+    /// None.
+    Error(OpenAiError),
+}
+
+/// A turn that a request began.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) begun: Begun,
+    state: Mutex<State>,
+    outcome: watch::Sender<Option<Arc<Outcome>>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Clients that wait for it.
+    attended: usize,
+    /// How often a client came.
+    visits: u64,
+    /// Its end is waited for.
+    is_settling: bool,
+    /// When it ended, in milliseconds since 1970.
+    ended_at: Option<i64>,
+    /// It ended with an answer, which is let go of when no client waits for it: the log has it.
+    is_answered: bool,
+}
+
+impl Turn {
+    /// A turn that has just begun.
+    pub(super) fn new(begun: Begun) -> Self {
+        Self { begun, state: Mutex::default(), outcome: watch::Sender::new(None) }
+    }
+
+    /// A turn that began before this server did.
+    pub(super) fn restored(begun: Begun) -> Self {
+        Self::new(begun)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn session(&self) -> Option<ConversationId> {
+        self.begun.session.parse().ok()
+    }
+
+    pub(super) fn message(&self) -> MessageId {
+        MessageId::from(self.begun.message.as_str())
+    }
+
+    /// What another request with the same key has to know of it.
+    pub(super) fn known(&self) -> Known<'_> {
+        let (state, now) = (self.state(), clock::now());
+        let stage = match (self.outcome.borrow().as_deref(), state.ended_at) {
+            (Some(Outcome::Answer(..)), _) => Stage::Answered,
+            (Some(Outcome::Error(error)), at) => {
+                Stage::Failed { ago_ms: now - at.unwrap_or(now), looks_temporary: error.looks_temporary() }
+            }
+            (None, _) if state.is_answered => Stage::Answered,
+            (None, _) if !state.is_settling => Stage::Unknown,
+            (None, _) if state.attended > 0 => Stage::Attended,
+            (None, _) => Stage::Abandoned,
+        };
+        Known { body: &self.begun.body, stage, age_ms: now - self.begun.at }
+    }
+
+    /// Whether nobody waits for its end yet. Whoever is told so does.
+    pub(super) fn begin_settling(&self) -> bool {
+        !std::mem::replace(&mut self.state().is_settling, true)
+    }
+
+    /// It has ended.
+    pub(super) fn end(&self, outcome: Outcome) {
+        let mut state = self.state();
+        state.ended_at = Some(clock::now());
+        state.is_answered = matches!(outcome, Outcome::Answer(..));
+        self.outcome.send_replace(Some(Arc::new(outcome)));
+        self.release(&mut state);
+    }
+
+    /// Lets go of an answer that no client waits for. One that comes back gets it from the log.
+    fn release(&self, state: &mut State) {
+        if state.attended == 0 && state.is_answered {
+            self.outcome.send_replace(None);
+            state.is_settling = false;
+        }
+    }
+
+    /// Waits for its end.
+    pub(super) async fn ended(&self) -> Arc<Outcome> {
+        let mut outcome = self.outcome.subscribe();
+        let ended = outcome.wait_for(Option::is_some).await;
+        // The sender lives as long as this.
+        ended.ok().and_then(|outcome| outcome.clone()).unwrap_or_else(|| {
+            Arc::new(Outcome::Error(OpenAiError::failed("the turn was forgotten; please report this")))
+        })
+    }
+
+    /// A client waits for it, while this is held.
+    pub(super) fn attend(self: &Arc<Self>, app: &App, by: &Actor) -> Attendance {
+        let mut state = self.state();
+        state.attended += 1;
+        state.visits += 1;
+        Attendance { app: app.clone(), turn: Arc::clone(self), by: by.clone() }
+    }
+}
+
+/// A client that waits for a turn.
+#[derive(Debug)]
+pub(super) struct Attendance {
+    app: App,
+    turn: Arc<Turn>,
+    by: Actor,
+}
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        let visits = {
+            let mut state = self.turn.state();
+            state.attended = state.attended.saturating_sub(1);
+            if state.attended > 0 || state.ended_at.is_some() {
+                self.turn.release(&mut state);
+                return;
+            }
+            state.visits
+        };
+        let (app, turn, by) = (self.app.clone(), Arc::clone(&self.turn), self.by.clone());
+        tokio::spawn(async move {
+            let grace = app.settings().openai.grace;
+            if tokio::time::timeout(grace, turn.ended()).await.is_ok() {
+                return;
+            }
+            let is_left = {
+                let state = turn.state();
+                state.attended == 0 && state.visits == visits
+            };
+            if is_left {
+                stop(&app, &turn, &by).await;
+            }
+        });
+    }
+}
+
+/// Ends a turn: the message is taken back, or what it began is interrupted. What others began in the session goes on.
+pub(super) async fn stop(app: &App, turn: &Turn, by: &Actor) {
+    let (Some(session), message) = (turn.session(), turn.message()) else { return };
+    let stopped = match app.host().cancel_message(&session, &message, by).await {
+        Err(HostError::NotCancellable { .. }) => {
+            let messages = app.host().messages(&session, Some(MessageState::Sent)).await;
+            if messages.is_ok_and(|sent| sent.iter().any(|sent| sent.message_id == message)) {
+                app.host().interrupt(&session, by).await.map(drop)
+            } else {
+                Ok(())
+            }
+        }
+        other => other,
+    };
+    if let Err(error) = stopped {
+        tracing::warn!(%session, %error, "a turn that no client waits for could not be ended");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn() -> Turn {
+        Turn::new(Begun {
+            session: "s".into(),
+            message: "m".into(),
+            seq: 0,
+            reply: "r".into(),
+            at: clock::now(),
+            body: "b".into(),
+            setup: String::new(),
+        })
+    }
+
+    #[test]
+    fn an_answer_that_no_client_waits_for_is_not_kept() {
+        let turn = turn();
+        assert_eq!(turn.known().stage, Stage::Unknown);
+        assert!(turn.begin_settling() && !turn.begin_settling());
+        assert_eq!(turn.known().stage, Stage::Abandoned);
+        turn.end(Outcome::Answer(Answer::default(), Usage::default()));
+        assert_eq!(turn.known().stage, Stage::Answered);
+        assert!(turn.outcome.borrow().is_none());
+        // A client that comes back has it settled once more.
+        assert!(turn.begin_settling());
+    }
+
+    #[test]
+    fn a_failure_is_kept() {
+        let turn = turn();
+        assert!(turn.begin_settling());
+        turn.end(Outcome::Error(OpenAiError::failed("no")));
+        assert!(matches!(turn.known().stage, Stage::Failed { looks_temporary: true, .. }));
+        assert!(turn.outcome.borrow().is_some() && !turn.begin_settling());
+    }
+}
