@@ -164,7 +164,9 @@ fn failure_of(turn: &Turn) -> Failure {
 /// Why a session did not answer a message.
 pub(crate) fn failure_by(error: &SessionError) -> Failure {
     let kind = match error {
-        SessionError::NotStarted(error) if matches!(**error, StartError::Unsupported { .. } | StartError::TooOld(_)) => {
+        SessionError::NotStarted(error)
+            if matches!(**error, StartError::Unsupported { .. } | StartError::TooOld(_)) =>
+        {
             FailureKind::Unsupported
         }
         SessionError::NotStarted(_) => FailureKind::NotStarted,

@@ -267,11 +267,10 @@ mod tests {
     #[test]
     fn what_the_cli_lacks_is_refused_and_never_dropped() {
         let lacking = |options: &SessionOptions, flag: &'static str| {
-            let new = Spawn { resume: None, fork: false, afresh: false };
+            let new = Spawn::default();
             let id = SessionId::new("h");
             let prompts = PromptFiles::default();
-            let start =
-                Start { spawn: &new, new_id: Some(&id), project_settings: true, prompts: &prompts };
+            let start = Start { spawn: &new, new_id: Some(&id), project_settings: true, prompts: &prompts };
             arguments(options, &start, &move |name| name != flag)
         };
         let mut options = SessionOptions::new().model("a").max_cost_usd(1.0);

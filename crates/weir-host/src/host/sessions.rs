@@ -326,7 +326,7 @@ fn end_of_answer(core: &Core, parent: &Conversation, message: &MessageId) -> Res
     let mut book = Book::new(core.options.keep_entries);
     let (mut heard, mut decoder) = (Heard::default(), Decoder::new());
     let (mut line, mut end) = (None, None);
-    walk(&*core.options.store, &parent.id, 0, |event| {
+    walk(core.source(), &parent.id, 0, |event| {
         let seq = event.seq;
         if let Some(Item::Line(raw)) = Item::read(&event.kind, event.payload.clone()) {
             line = main_line(&decoder.decode(&raw)).or(line.take());

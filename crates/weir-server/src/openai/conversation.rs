@@ -154,7 +154,7 @@ impl Conversation {
 }
 
 async fn open(app: App, who: Principal, request: Request, call: Call) -> Result<Opened, OpenAiError> {
-    let by = Actor::new(&who.name);
+    let by = who.actor();
     let place = place(&request, &who.token_id, call.choice.folder.as_deref());
     let slot = app.front().slot(&call.attempt.key);
     let mut held = slot.lock().await;
