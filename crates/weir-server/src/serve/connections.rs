@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tower::Service as _;
 
@@ -22,6 +22,9 @@ use super::roster::{ConnectionCounts, Place, Roster};
 use super::tls::Loaded;
 use crate::guard::Peer;
 use crate::settings::ConnectionLimits;
+
+/// How many connections the system keeps until they are taken. Beyond that clients wait for a second and try again.
+const BACKLOG: u32 = 4096;
 
 /// How long to wait when the system gives no more connections.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -47,7 +50,12 @@ impl Listening {
     /// # Errors
     /// If that address cannot be had.
     pub async fn bind(address: SocketAddr, tls: Option<Loaded>) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // So that a server that was stopped can start again at once.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(BACKLOG)?;
         let address = listener.local_addr()?;
         Ok(Self { listener, tls, address })
     }
