@@ -21,7 +21,7 @@ pub struct RunSummary {
     pub final_text: Option<String>,
     /// All that the main agent said, its blocks with an empty line between them.
     pub stream_text: String,
-    /// Whether the answer is only what was said, because a result never came.
+    /// Whether the answer is only what was said, because a result never came or was empty.
     pub degraded: bool,
     /// Whether the run failed.
     pub is_error: bool,
@@ -195,7 +195,7 @@ impl SummaryBuilder {
             session_id: view.session.id.clone(),
             model: view.session.model.clone(),
             version: view.session.version.clone(),
-            degraded: said.is_some(),
+            degraded: said.is_some() || result.is_some_and(|result| result.degraded),
             final_text: result_text.or(said),
             stream_text: self.texts.as_ref().map(|texts| texts.all.clone()).unwrap_or_default(),
             is_error: self.answer.as_ref().is_none_or(|turn| turn.state.is_error()),
@@ -213,6 +213,12 @@ impl SummaryBuilder {
             raw_log: None,
             stderr_log: None,
         }
+    }
+
+    /// Why the run failed, in the CLI's words, if its result is an error.
+    pub fn error(&self) -> Option<String> {
+        let turn = self.answer.as_ref().filter(|turn| turn.state.is_error())?;
+        turn.result.as_ref().map(crate::view::TurnResult::error)
     }
 
     /// How the run ended.

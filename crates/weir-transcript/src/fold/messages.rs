@@ -147,9 +147,17 @@ impl Fold {
                 self.set_delivery(&id, Delivery::Started, sink);
             }
             // The result came first and has said more: a turn that failed ends in one or the other of these.
-            CommandState::Completed | CommandState::Cancelled if self.has_failed(&id) => {}
+            CommandState::Completed
+            | CommandState::Cancelled
+            | CommandState::Discarded
+            | CommandState::Refused
+                if self.has_failed(&id) => {}
             CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
             CommandState::Cancelled => self.message_cancelled(&id, sink),
+            CommandState::Discarded => {
+                self.message_failed(&id, "the CLI discarded the message without answering it", sink);
+            }
+            CommandState::Refused => self.message_failed(&id, "the CLI refused the message", sink),
             CommandState::Other(_) | _ => {}
         }
     }

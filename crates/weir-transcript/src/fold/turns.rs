@@ -3,14 +3,16 @@
 //! Every turn begins with `system/init` and ends with `result`. The CLI may hold a result back until after the
 //! next turn has begun, so several turns can be open, and a result without message ids belongs to the oldest.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, TurnId};
 
 use super::messages::MOST_MESSAGES;
 use super::{Fold, Sink};
 use crate::view::{
-    Change, Delivery, Denial, EntryBody, EntryId, McpServer, Session, ToolState, Turn, TurnCause, TurnResult,
-    TurnState, TurnUsage,
+    Change, Delivery, Denial, Entry, EntryBody, EntryId, McpServer, Session, ToolState, Turn, TurnCause,
+    TurnResult, TurnState, TurnUsage,
 };
 
 /// Most turns that wait for their result at once; beyond it, the oldest will not get one.
@@ -177,7 +179,7 @@ impl Fold {
             said.extend(line.user_message_uuid.map(|id| id.to_id()));
         }
         let origin = unasked_origin(line).filter(|_| said.is_empty());
-        let result = turn_result(line);
+        let mut result = turn_result(line);
         let is_error = result.is_error || result.subtype.starts_with("error");
         if !self.turns.is_running() && said.is_empty() && !is_error {
             // Nothing has begun, so this is a second result of a turn that has ended, and nobody's answer. An
@@ -185,7 +187,10 @@ impl Fold {
             self.begin_turn_without_message(sink);
         }
         let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
-        let state = turn_state(line, &result, interrupted);
+        let mut state = turn_state(line, &result, interrupted);
+        if state == TurnState::Succeeded && !self.complete_result(id, &mut result) {
+            state = TurnState::Failed;
+        }
         let is_late = !said.is_empty() && said.iter().all(|message| self.is_answered(message));
         let charge = self.costs.charge(line, self.view.session.model.as_deref(), is_late);
         let error = (state == TurnState::Failed).then(|| result.error());
@@ -203,12 +208,75 @@ impl Fold {
         if total != self.view.cost {
             self.emit(Change::Cost(total), sink);
         }
+        if says_nothing_of_its_turn(line) && !self.is_held_back(id, &result) {
+            self.end_turns_without_message(state, &result, sink);
+        }
         self.update_turn(id, sink, |turn| {
             turn.state = state;
             turn.result = Some(result);
             turn.cost_usd = charge.usd;
             turn.models = charge.models;
         });
+    }
+
+    /// Makes a result whole that succeeded and says nothing: the answer is what was said in the turn. Says whether
+    /// there is an answer of any kind: words, an object, or something that was done.
+    fn complete_result(&self, id: TurnId, result: &mut TurnResult) -> bool {
+        let is_empty = result.text.as_deref().is_none_or(|text| text.trim().is_empty());
+        if !is_empty || !result.structured_output.is_null() {
+            return true;
+        }
+        let of_turn = |entry: &&Arc<Entry>| entry.turn == Some(id) && entry.parent.is_none();
+        let mut said = String::new();
+        let mut is_any_done = self.view.dropped_entries > 0;
+        for entry in self.view.entries.iter().filter(of_turn) {
+            match &entry.body {
+                EntryBody::Text(text) => {
+                    if !said.is_empty() {
+                        said.push_str("\n\n");
+                    }
+                    said.push_str(&text.text);
+                }
+                EntryBody::User(_) | EntryBody::Thinking(_) => {}
+                _ => is_any_done = true,
+            }
+        }
+        if said.trim().is_empty() {
+            if !is_any_done {
+                result.errors.push("the model ended its turn without an answer".to_owned());
+            }
+            return is_any_done;
+        }
+        result.text = Some(said);
+        result.degraded = true;
+        true
+    }
+
+    /// Whether a result repeats what its own turn said last, and not what the newest turn did: another one will come.
+    fn is_held_back(&self, id: TurnId, result: &TurnResult) -> bool {
+        let of_turn = |id: TurnId| {
+            self.view.entries.iter().rev().find_map(|entry| match &entry.body {
+                EntryBody::Text(text) if entry.turn == Some(id) && entry.parent.is_none() => Some(&text.text),
+                _ => None,
+            })
+        };
+        let newest = self.turns.current().and_then(of_turn);
+        of_turn(id) == result.text.as_ref() && newest != result.text.as_ref()
+    }
+
+    /// One result was for all turns that are open: those that no message began end with it.
+    fn end_turns_without_message(&mut self, state: TurnState, result: &TurnResult, sink: &mut Sink<'_>) {
+        let view = &self.view;
+        let is_nobodys = |turn: &mut OpenTurn| view.turn(turn.id).is_none_or(|turn| turn.messages.is_empty());
+        let nobodys: Vec<OpenTurn> = self.turns.open.extract_if(.., is_nobodys).collect();
+        for OpenTurn { id, .. } in nobodys {
+            self.settle_tools_of(id, ToolState::Unknown, sink);
+            self.settle_requests_of(id, sink);
+            self.update_turn(id, sink, |turn| {
+                turn.state = state;
+                turn.result = Some(result.clone());
+            });
+        }
     }
 
     /// Takes the turn that a result ends: the one with these messages, else the oldest. A result of a turn that
@@ -347,14 +415,18 @@ fn session_of(before: &Session, init: &InitMessage<'_>, was_reset: bool) -> Sess
 fn turn_result(line: &ResultMessage<'_>) -> TurnResult {
     let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
     let usage = line.usage.as_ref();
+    let is_error = line.is_error == Some(true);
+    let text = line.result.as_ref().map(weir_wire::ResultText::to_text);
+    let status = || text.as_deref().filter(|_| is_error).and_then(status_in_words);
     TurnResult {
         subtype: line.subtype.to_str().into(),
-        is_error: line.is_error == Some(true),
-        text: line.result.as_ref().map(weir_wire::ResultText::to_text),
+        is_error,
+        api_error_status: line.api_error_status.or_else(status),
+        text,
+        degraded: false,
         errors: line.errors.iter().map(|error| error.to_str().into()).collect(),
         terminal_reason: owned(line.terminal_reason),
         stop_reason: owned(line.stop_reason),
-        api_error_status: line.api_error_status,
         num_turns: line.num_turns,
         duration_ms: line.duration_ms,
         duration_api_ms: line.duration_api_ms,
@@ -389,6 +461,22 @@ fn turn_state(line: &ResultMessage<'_>, result: &TurnResult, interrupted: bool) 
     } else {
         TurnState::Succeeded
     }
+}
+
+/// Whether a result tells neither whose it is nor why its turn ended. Such versions may write one result for a turn and
+/// for the one that they began by themselves meanwhile: 2.1.61 does, when an agent in the background ends after the last
+/// words of the turn that started it.
+fn says_nothing_of_its_turn(line: &ResultMessage<'_>) -> bool {
+    line.user_message_uuids.is_empty()
+        && line.user_message_uuid.is_none()
+        && line.origin.is_none()
+        && line.terminal_reason.is_none()
+}
+
+/// The HTTP status of the API's error in the CLI's own words: older versions say it nowhere else.
+fn status_in_words(text: &str) -> Option<u64> {
+    let (status, _) = text.strip_prefix("API Error: ")?.split_once(' ')?;
+    status.parse().ok().filter(|status| (400..600).contains(status))
 }
 
 /// The CLI's own words for having had nothing to say.

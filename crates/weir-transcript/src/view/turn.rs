@@ -84,6 +84,9 @@ pub struct TurnResult {
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Whether the CLI's result was empty, so that the answer is what was said in the turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub degraded: bool,
     /// Why it failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,

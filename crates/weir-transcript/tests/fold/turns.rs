@@ -238,3 +238,124 @@ fn a_message_that_is_sent_twice_is_one_message() {
         .result("y");
     assert_eq!(talk.view().turns[1].cause, TurnCause::Unasked { origin: None });
 }
+
+/// As 2.1.61 does it: the agent in the background ends after the last words of the turn that started it, and the CLI
+/// begins another turn before it has written the result. One result comes, with the words of the second.
+#[test]
+fn one_result_for_a_turn_and_for_the_one_that_the_cli_began_meanwhile() {
+    for is_known in [true, false] {
+        let mut talk = Conversation::new();
+        if is_known {
+            talk.sends("a", "A");
+        }
+        talk.init().calls(None, "toolu_1", "Task", &json!({"description": "bg", "prompt": "go"}));
+        talk.json(
+            &json!({"type": "system", "subtype": "task_started", "task_id": "t", "tool_use_id": "toolu_1",
+            "description": "bg", "task_type": "local_agent"}),
+        );
+        talk.returns(None, "toolu_1", "Async agent launched successfully.").says("m", "outer done");
+        talk.json(&json!({"type": "system", "subtype": "task_notification", "task_id": "t",
+            "tool_use_id": "toolu_1", "status": "completed", "summary": "inner done"}));
+        talk.init().says("n", "it has ended");
+        assert_eq!(talk.view().status, Status::Running);
+        talk.json(&json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1,
+            "result": "it has ended", "stop_reason": null, "total_cost_usd": 0.01}));
+        assert_eq!(talk.view().status, Status::Idle);
+        let states: Vec<_> = talk.view().turns.iter().map(|turn| turn.state).collect();
+        assert_eq!(states, [TurnState::Succeeded, TurnState::Succeeded]);
+        if is_known {
+            assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+            assert_eq!(talk.view().turns[0].messages.len(), 1);
+        }
+        let spent: f64 = talk.view().turns.iter().filter_map(|turn| turn.cost_usd).sum();
+        assert!((spent - 0.01).abs() < 1e-9, "counted once: {spent}");
+    }
+}
+
+/// 2.1.325 holds results back, says of each why its turn ended, and writes both.
+#[test]
+fn a_result_that_was_held_back_ends_its_own_turn_alone() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().says("m", "to A").init().says("n", "woke up");
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "to A", "num_turns": 1,
+        "terminal_reason": "completed"}));
+    assert_eq!(talk.view().status, Status::Running);
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "woke up", "num_turns": 1,
+        "terminal_reason": "completed", "origin": {"kind": "task-notification"}}));
+    assert_eq!(talk.view().status, Status::Idle);
+}
+
+#[test]
+fn discarded_and_refused_are_ends_with_a_reason() {
+    for (state, reason) in [("discarded", "discarded"), ("refused", "refused")] {
+        let mut talk = Conversation::new();
+        talk.sends("a", "A");
+        talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": state}));
+        assert_eq!(deliveries(&talk)[0].1, Delivery::Failed);
+        let EntryBody::User(user) = &talk.view().entries[0].body else { panic!("a message") };
+        assert!(user.error.as_deref().unwrap().contains(reason));
+        // It takes no turn of another message.
+        talk.sends("b", "B").init().says("m", "to B").result("to B");
+        assert_eq!(deliveries(&talk)[1].1, Delivery::Answered);
+    }
+}
+
+#[test]
+fn an_empty_result_keeps_what_was_said() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().says("m", "words").calls(
+        None,
+        "toolu_1",
+        "Bash",
+        &json!({"command": "true"}),
+    );
+    talk.returns(None, "toolu_1", "").says("n", "and more").result("");
+    let turn = &talk.view().turns[0];
+    let result = turn.result.as_ref().unwrap();
+    assert_eq!((turn.state, result.degraded), (TurnState::Succeeded, true));
+    assert_eq!(result.text.as_deref(), Some("words\n\nand more"));
+    // Something was done: no words are an answer, too.
+    talk.sends("b", "B").init().calls(None, "toolu_2", "Bash", &json!({"command": "true"}));
+    talk.returns(None, "toolu_2", "").result("");
+    let turn = &talk.view().turns[1];
+    assert_eq!((turn.state, turn.result.as_ref().unwrap().degraded), (TurnState::Succeeded, false));
+}
+
+#[test]
+fn a_result_of_nothing_at_all_is_an_error() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().result("");
+    let turn = &talk.view().turns[0];
+    assert_eq!(turn.state, TurnState::Failed);
+    assert!(turn.result.as_ref().unwrap().error().contains("without an answer"));
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Failed);
+}
+
+#[test]
+fn old_versions_tell_the_status_of_the_api_in_words_only() {
+    let status = |is_error: bool, text: &str| {
+        let mut talk = Conversation::new();
+        talk.sends("a", "A").init();
+        talk.json(&json!({"type": "result", "subtype": "success", "is_error": is_error, "num_turns": 1,
+            "result": text}));
+        talk.view().turns[0].result.as_ref().unwrap().api_error_status
+    };
+    let words = "API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}";
+    assert_eq!(status(true, words), Some(429));
+    // The model may say the same.
+    assert_eq!(status(false, words), None);
+    assert_eq!(status(true, "API Error: 12 monkeys"), None);
+    assert_eq!(status(true, "API Error: Request rejected (429)"), None);
+}
+
+#[test]
+fn an_interrupt_that_took_a_message_back_does_not_meet_the_next_turn() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").host(&HostEvent::Interrupted);
+    talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": "cancelled"}));
+    talk.sends("b", "B").init();
+    talk.json(
+        &json!({"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 1}),
+    );
+    assert_eq!(talk.view().turns[0].state, TurnState::Failed);
+}

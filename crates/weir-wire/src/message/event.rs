@@ -27,8 +27,12 @@ open_enum! {
         Started = "started",
         /// That turn has ended.
         Completed = "completed",
-        /// It will not be answered.
+        /// It was taken back and will not be answered.
         Cancelled = "cancelled",
+        /// The CLI has dropped it without an answer.
+        Discarded = "discarded",
+        /// The CLI does not take it.
+        Refused = "refused",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::json::RawJson;
 pub enum HostRequest {
     /// Says who we are; answered before any message, so also the way to know that the CLI is ready.
     Initialize(InitializeRequest),
-    /// Ends the running turn.
+    /// Ends the running turn, with every message that the CLI has got and not answered.
     Interrupt,
     /// Another model from the next request on; none for the default.
     SetModel {
@@ -93,7 +93,8 @@ impl HostRequest {
         let subtype = |name: &str| json!({"subtype": name});
         match self {
             Self::Initialize(request) => request.to_value(),
-            Self::Interrupt => subtype("interrupt"),
+            // Without the member, newer versions put back what they took into the turn, and carry it out afterwards.
+            Self::Interrupt => json!({"subtype": "interrupt", "cancel_queued": true}),
             Self::SetModel { model } => json!({"subtype": "set_model", "model": model}),
             Self::SetPermissionMode { mode } => json!({"subtype": "set_permission_mode", "mode": mode}),
             Self::McpStatus => subtype("mcp_status"),
