@@ -34,18 +34,24 @@ pub const FLAGS: &[&str] = &[
 ];
 
 /// The arguments of a process. `supports` says whether the CLI has a flag.
+///
+/// What was asked for and the CLI cannot do is never left out: then there are no arguments, but the flags that are
+/// missing. Left out is only what nobody misses: [`Arguments::if_supported`] says why, for each.
+///
+/// # Errors
+/// The flags that the CLI lacks.
 pub(crate) fn arguments(
     options: &SessionOptions,
     spawn: &Spawn,
     new_id: Option<&SessionId>,
     supports: &dyn Fn(&str) -> bool,
-) -> Vec<OsString> {
-    let mut args = Arguments { list: options.leading_args.clone(), supports };
-    args.flag("--print");
-    args.flag("--verbose");
-    args.value("--input-format", "stream-json");
-    args.value("--output-format", "stream-json");
+) -> Result<Vec<OsString>, Vec<&'static str>> {
+    let mut args = Arguments { list: options.leading_args.clone(), missing: Vec::new(), supports };
+    // Every version that can be talked to has these; one that does not says so itself.
+    let protocol = ["--print", "--verbose", "--input-format=stream-json", "--output-format=stream-json"];
+    args.list.extend(protocol.map(OsString::from));
     if options.partial_messages {
+        // Without it text comes in whole blocks, and none is missing.
         args.if_supported("--include-partial-messages");
     }
     if options.handler.is_some() {
@@ -62,19 +68,24 @@ pub(crate) fn arguments(
         args.value("--add-dir", directory);
     }
     args.option("--max-turns", options.max_turns.map(|turns| turns.to_string()).as_deref());
+    // Without it the machine hands over no more messages once the limit is reached.
     if let Some(limit) = options.max_cost_usd.filter(|_| supports("--max-budget-usd")) {
         args.value("--max-budget-usd", limit.to_string());
     }
     conversation(&mut args, options, spawn, new_id);
     if !options.persistence {
-        args.if_supported("--no-session-persistence");
+        args.flag("--no-session-persistence");
     }
     if options.subagent_text {
+        // Versions without it never leave that text out.
         args.if_supported("--forward-subagent-text");
     }
-    let mut list = args.list;
+    let Arguments { mut list, missing, .. } = args;
+    if !missing.is_empty() {
+        return Err(missing);
+    }
     list.extend(options.extra_args.iter().cloned());
-    list
+    Ok(list)
 }
 
 fn conversation(
@@ -93,6 +104,10 @@ fn conversation(
         (None, _) if options.conversation == Conversation::Continue && !spawn.afresh => {
             args.flag("--continue");
         }
+        (None, Some(id)) if matches!(options.conversation, Conversation::Named(_)) && !spawn.afresh => {
+            args.value("--session-id", id.as_str());
+        }
+        // A name of our own choice: without it the CLI says which one it has chosen.
         (None, Some(id)) if (args.supports)("--session-id") => args.value("--session-id", id.as_str()),
         (None, _) => {}
     }
@@ -100,35 +115,47 @@ fn conversation(
 
 struct Arguments<'a> {
     list: Vec<OsString>,
+    /// What was asked for and the CLI does not have.
+    missing: Vec<&'static str>,
     supports: &'a dyn Fn(&str) -> bool,
 }
 
 impl Arguments<'_> {
-    fn flag(&mut self, name: &str) {
-        self.list.push(name.into());
+    fn flag(&mut self, name: &'static str) {
+        self.add(name, name.into());
     }
 
-    fn if_supported(&mut self, name: &str) {
+    /// The one way for an argument into the list.
+    fn add(&mut self, name: &'static str, argument: OsString) {
+        if (self.supports)(name) {
+            self.list.push(argument);
+        } else {
+            self.missing.push(name);
+        }
+    }
+
+    /// For what is not missed where the CLI does not have it.
+    fn if_supported(&mut self, name: &'static str) {
         if (self.supports)(name) {
             self.flag(name);
         }
     }
 
     /// In one argument, so that a value which begins with a dash is not taken for a flag.
-    fn value(&mut self, name: &str, value: impl Into<OsString>) {
+    fn value(&mut self, name: &'static str, value: impl Into<OsString>) {
         let mut argument = OsString::from(name);
         argument.push("=");
         argument.push(value.into());
-        self.list.push(argument);
+        self.add(name, argument);
     }
 
-    fn option(&mut self, name: &str, value: Option<&str>) {
+    fn option(&mut self, name: &'static str, value: Option<&str>) {
         if let Some(value) = value {
             self.value(name, value);
         }
     }
 
-    fn list(&mut self, name: &str, values: &[String]) {
+    fn list(&mut self, name: &'static str, values: &[String]) {
         if !values.is_empty() {
             self.value(name, values.join(","));
         }
@@ -142,7 +169,7 @@ mod tests {
 
     /// The names of the flags that options lead to.
     fn flags(options: &SessionOptions, spawn: &Spawn, new_id: Option<&SessionId>) -> BTreeSet<String> {
-        let list = arguments(options, spawn, new_id, &|_| true);
+        let list = arguments(options, spawn, new_id, &|_| true).unwrap();
         let names = list.iter().map(|argument| argument.to_string_lossy().into_owned());
         names.map(|name| name.split('=').next().unwrap_or_default().to_owned()).collect()
     }
@@ -171,6 +198,30 @@ mod tests {
         options.conversation = Conversation::Continue;
         passed.extend(flags(&options, &new, None));
         assert_eq!(passed, FLAGS.iter().map(|flag| (*flag).to_owned()).collect());
+    }
+
+    #[test]
+    fn what_the_cli_lacks_is_refused_and_never_dropped() {
+        let lacking = |options: &SessionOptions, flag: &'static str| {
+            let new = Spawn { resume: None, fork: false, afresh: false };
+            let id = SessionId::new("h");
+            arguments(options, &new, Some(&id), &move |name| name != flag)
+        };
+        let mut options = SessionOptions::new().model("a").max_cost_usd(1.0);
+        options.persistence = false;
+        options.subagent_text = true;
+        for flag in ["--model", "--no-session-persistence"] {
+            assert_eq!(lacking(&options, flag), Err(vec![flag]));
+        }
+        // These are done by Weir itself, or not needed.
+        for flag in
+            ["--max-budget-usd", "--forward-subagent-text", "--include-partial-messages", "--session-id"]
+        {
+            let list = lacking(&options, flag).unwrap();
+            assert!(list.iter().all(|argument| !argument.to_string_lossy().starts_with(flag)), "{flag}");
+        }
+        options.conversation = Conversation::Named(SessionId::new("h"));
+        assert_eq!(lacking(&options, "--session-id"), Err(vec!["--session-id"]));
     }
 
     #[test]

@@ -17,10 +17,12 @@ pub enum SessionError {
     #[error("the claude CLI could not be started: {0}")]
     NotStarted(#[source] Arc<StartError>),
     /// The CLI ended before it said what was waited for.
-    #[error("the claude CLI ended before it answered ({exit}){}", tail(stderr))]
+    #[error("the claude CLI ended before it answered ({exit}){}{}", because(reason.as_deref(), stderr), tail(stderr))]
     Died {
         /// How it ended.
         exit: Exit,
+        /// Why, where it said so in a result of its own, as it does for a session that it does not find.
+        reason: Option<Box<str>>,
         /// The last that it printed on its standard error.
         stderr: String,
         /// What it had said in the turn until then, if anything.
@@ -55,6 +57,9 @@ pub enum SessionError {
     /// The message was interrupted before it was answered.
     #[error("the message was interrupted before it was answered")]
     Interrupted,
+    /// The CLI dropped the message.
+    #[error("the claude CLI discarded the message without answering it; send it again")]
+    Discarded,
     /// The message is not known, or is answered, or cannot be taken back any more.
     #[error("the message can no longer be taken back")]
     NotCancellable,
@@ -114,6 +119,17 @@ pub enum StartError {
     /// Another process has the session or the workspace.
     #[error("{0}")]
     Locked(String),
+    /// Something was asked for that this version cannot do.
+    #[error(
+        "claude{} cannot do what was asked for, because it has no {}; update it with `claude update`, or leave the option out",
+        version.map(|version| format!(" {version}")).unwrap_or_default(), flags.join(" and no ")
+    )]
+    Unsupported {
+        /// Its version, where it is known.
+        version: Option<weir_process::Version>,
+        /// The flags that it does not have.
+        flags: Vec<&'static str>,
+    },
     /// Something else.
     #[error("{0}")]
     Other(String),
@@ -125,6 +141,11 @@ fn timed_out(phase: Phase, after: Duration) -> String {
         Phase::Turn => format!("the turn took longer than its limit of {seconds} seconds and was stopped"),
         _ => format!("nothing was heard for {seconds} seconds {phase}, so it was stopped"),
     }
+}
+
+/// The reason, unless the standard error tells it as well.
+fn because(reason: Option<&str>, stderr: &str) -> String {
+    reason.filter(|reason| !stderr.contains(reason)).map(|reason| format!(": {reason}")).unwrap_or_default()
 }
 
 /// The last lines of the standard error, for the end of a message.

@@ -160,7 +160,14 @@ impl Session {
     /// the turn as far as it came. Messages that wait behind it stay, and so does what runs in the background. Says
     /// whether there was a turn.
     pub async fn interrupt(&self) -> Result<bool, SessionError> {
-        let reply = self.command(|ticket| Command::Interrupt { ticket }).await?;
+        let reply = self.command(|ticket| Command::Interrupt { ticket, only: None }).await?;
+        Ok(reply != Reply::NothingRuns)
+    }
+
+    /// The same, but nothing is interrupted once this message has come to its end.
+    pub async fn interrupt_message(&self, message: &MessageId) -> Result<bool, SessionError> {
+        let only = Some(message.clone());
+        let reply = self.command(|ticket| Command::Interrupt { ticket, only }).await?;
         Ok(reply != Reply::NothingRuns)
     }
 

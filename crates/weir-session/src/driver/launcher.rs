@@ -178,7 +178,10 @@ impl Launcher {
             How::Cli(Some(prepared)) => {
                 let Prepared { program, capabilities } = &**prepared;
                 let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
-                let args = arguments(&self.options, spawn, new_id.as_ref(), &supports);
+                let args = arguments(&self.options, spawn, new_id.as_ref(), &supports).map_err(|flags| {
+                    let version = capabilities.as_ref().map(|known| known.version());
+                    failed(StartError::Unsupported { version, flags })
+                })?;
                 let launch = launch(&self.options, program, args);
                 Ok(Box::pin(async move {
                     let process = launch.spawn().await.map(Box::new);

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use weir_transcript::{HostEvent, Sink};
-use weir_wire::{HostRequest, ToolUseId};
+use weir_wire::{HostRequest, MessageId, ToolUseId};
 
 use super::Machine;
 use super::action::Reply;
@@ -29,7 +29,16 @@ pub(super) enum Brake {
 }
 
 impl Machine {
-    pub(super) fn interrupt(&mut self, now: Now, ticket: Ticket, sink: &mut Sink<'_>) {
+    pub(super) fn interrupt(
+        &mut self,
+        now: Now,
+        ticket: Ticket,
+        only: Option<&MessageId>,
+        sink: &mut Sink<'_>,
+    ) {
+        if only.is_some_and(|message| !self.messages.is_known(message)) {
+            return self.reply(ticket, Ok(Reply::NothingRuns));
+        }
         if self.life.is_ready() && self.is_busy() {
             self.brake = Brake::On;
             self.messages.mark_interrupted();

@@ -110,8 +110,15 @@ impl Machine {
             Message::CommandLifecycle(line) => {
                 self.messages.are_named();
                 // The view may have dropped the entry, and nothing changes there.
-                if matches!(line.state, CommandState::Cancelled) {
-                    self.message_withdrawn(&line.command_uuid.to_id());
+                let id = line.command_uuid.to_id();
+                match line.state {
+                    CommandState::Cancelled => self.message_withdrawn(&id),
+                    CommandState::Discarded => self.message_dropped(&id, SessionError::Discarded),
+                    CommandState::Refused => {
+                        let message = "it does not take the message".to_owned();
+                        self.message_dropped(&id, SessionError::Refused { message });
+                    }
+                    _ => {}
                 }
             }
             Message::Result(result) => {

@@ -102,6 +102,8 @@ pub enum Command {
     Interrupt {
         /// Who asks.
         ticket: Ticket,
+        /// Nothing is done unless this message has not come to its end.
+        only: Option<MessageId>,
     },
     /// Any other control request.
     Request {

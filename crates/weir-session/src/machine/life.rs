@@ -41,6 +41,8 @@ pub(super) struct Life {
     renew: bool,
     /// Why the process must not go on. Boxed, as it is rare and large.
     failure: Option<Box<SessionError>>,
+    /// What the process said had gone wrong, in a result that answers no message.
+    complaint: Option<Box<str>>,
     /// Whether the session is to end.
     stop: bool,
     /// Whether nothing is waited for in that.
@@ -87,6 +89,7 @@ impl Life {
             close: false,
             renew: false,
             failure: None,
+            complaint: None,
             stop: false,
             kill: false,
             escalate_at: None,
@@ -149,6 +152,11 @@ impl Life {
 
     pub(super) fn has_name(&self) -> bool {
         self.is_named
+    }
+
+    /// The process has said what went wrong, to nobody in particular.
+    pub(super) fn set_complaint(&mut self, error: Option<String>) {
+        self.complaint = error.map(String::into_boxed_str);
     }
 
     /// Why the process must not go on, if it must not.

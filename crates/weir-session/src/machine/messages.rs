@@ -96,7 +96,7 @@ impl Messages {
         }
     }
 
-    fn is_known(&self, id: &MessageId) -> bool {
+    pub(super) fn is_known(&self, id: &MessageId) -> bool {
         self.written.iter().any(|written| written.id == *id) || self.queued.iter().any(|queued| queued.is(id))
     }
 
@@ -321,6 +321,10 @@ impl Machine {
             // What came after the failure is not what was asked for: it is not in the log, or somebody else's.
             _ => self.life.failure().cloned(),
         };
+        if turn.messages.is_empty() && turn.state == TurnState::Failed {
+            let error = turn.result.as_ref().map(weir_transcript::TurnResult::error);
+            self.life.set_complaint(error);
+        }
         let is_unasked = turn.messages.is_empty() && matches!(turn.cause, TurnCause::Unasked { .. });
         let end = Arc::new(TurnEnd {
             session_id: self.view().session.id.clone(),
@@ -372,8 +376,9 @@ impl Machine {
 
 fn with_text(error: &SessionError, said: &str) -> SessionError {
     match error.clone() {
-        SessionError::Died { exit, stderr, .. } => {
-            SessionError::Died { exit, stderr, text: Some(said.to_owned()).filter(|text| !text.is_empty()) }
+        SessionError::Died { exit, reason, stderr, .. } => {
+            let text = Some(said.to_owned()).filter(|text| !text.is_empty());
+            SessionError::Died { exit, reason, stderr, text }
         }
         other => other,
     }

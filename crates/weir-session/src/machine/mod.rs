@@ -294,7 +294,7 @@ impl Machine {
         match command {
             Command::Send { ticket, message, mode } => self.send(ticket, *message, mode, sink),
             Command::Cancel { ticket, message } => self.cancel(now, ticket, &message, sink),
-            Command::Interrupt { ticket } => self.interrupt(now, ticket, sink),
+            Command::Interrupt { ticket, only } => self.interrupt(now, ticket, only.as_ref(), sink),
             Command::Request { ticket, request } => self.request(now, ticket, *request),
             Command::Answer { ticket, request, decision, by } => {
                 self.answer(ticket, &request, decision, by, sink);

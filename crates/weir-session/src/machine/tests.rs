@@ -188,7 +188,7 @@ fn a_kill_does_not_wait_for_the_turn_or_for_a_stop() {
 #[test]
 fn an_interrupted_turn_whose_process_dies_was_interrupted() {
     let mut host = running(MachineSettings::default());
-    host.command(|ticket| Command::Interrupt { ticket });
+    host.command(|ticket| Command::Interrupt { ticket, only: None });
     host.exits(0);
     assert!(matches!(host.ended[&MessageId::new("m1")], Err(SessionError::Interrupted)));
 }
@@ -217,7 +217,7 @@ fn a_refused_command_is_refused_once_and_changes_nothing() {
     let cancel = host.command(|ticket| Command::Cancel { ticket, message: MessageId::new("m9") });
     assert!(matches!(host.replies[&cancel], Err(SessionError::NotCancellable)));
     host.says(&result(&["m1"]));
-    let interrupt = host.command(|ticket| Command::Interrupt { ticket });
+    let interrupt = host.command(|ticket| Command::Interrupt { ticket, only: None });
     assert!(matches!(host.replies[&interrupt], Ok(Reply::NothingRuns)));
     assert!(host.ended[&MessageId::new("m1")].is_ok());
 }

@@ -2,6 +2,8 @@
 //! `scripts/setup-real-cli.sh`, which `make test` runs. `WEIR_SKIP_REAL_CLI=1` leaves these tests out, and says so.
 
 #[cfg(test)]
+mod brake;
+#[cfg(test)]
 #[cfg(feature = "mcp")]
 #[path = "../programs/calc.rs"]
 mod calc;

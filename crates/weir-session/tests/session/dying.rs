@@ -281,3 +281,22 @@ impl weir_session::Observer for Diagnostics {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_it_said_in_a_result_to_nobody_is_why_it_died() {
+    // As 2.1.9 does it with a session that it does not find: nothing on its standard error.
+    let (session, stage) = session(SessionOptions::new().resume("missing"));
+    let asked = asking(&session, "one");
+    let mut cli = stage.next();
+    cli.hears_request("initialize").await;
+    cli.says(
+        &json!({"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
+        "errors": ["No conversation found with session ID: missing"]}),
+    )
+    .await;
+    cli.exits(1);
+    let error = soon(asked).await.unwrap().unwrap_err();
+    assert!(matches!(error, SessionError::Died { .. }), "{error}");
+    assert!(error.to_string().contains("No conversation found"), "{error}");
+    session.stop().await;
+}

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod asks;
 #[cfg(test)]
+mod brake;
+#[cfg(test)]
 mod control;
 #[cfg(test)]
 mod dropped;

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]
+mod brake;
+#[cfg(test)]
 #[cfg(feature = "mcp")]
 #[path = "../programs/calc.rs"]
 mod calc;

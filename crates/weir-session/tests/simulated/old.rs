@@ -13,7 +13,7 @@ fn old_cli(place: &Place, version: &str, then: &str) -> SessionOptions {
         r#"#!/bin/sh
 case "$1" in
 --version) echo "{version} (Claude Code)"; exit ;;
---help) echo "  -p, --print   Print"; exit ;;
+--help) printf '  -p, --print  Print\n  --allowedTools <tools>  Tools\n  --session-id <uuid>  Id\n  -r, --resume <id>  Id\n'; exit ;;
 esac
 while read -r line; do
     case "$line" in
@@ -81,4 +81,38 @@ async fn one_that_is_known_to_be_too_old_need_not_be_asked() {
     assert_eq!(soon(session.ask("hello")).await.unwrap().text, "old");
     assert_eq!(session.facts().await.unwrap().processes, 1);
     soon(session.stop()).await;
+}
+
+#[tokio::test]
+async fn what_it_cannot_do_is_refused_before_anything_runs() {
+    let place = Place::new();
+    let mut options = old_cli(&place, "1.0.124", ":");
+    options.persistence = false;
+    let session = Session::new(options);
+    let error = soon(session.ask("hello")).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("1.0.124") && text.contains("--no-session-persistence"), "{text}");
+    assert!(matches!(error, SessionError::NotStarted(_)));
+    assert_eq!(session.facts().await.unwrap().processes, 0);
+    soon(session.stop()).await;
+    place.is_clean().await;
+}
+
+#[tokio::test]
+async fn a_money_limit_that_it_does_not_know_is_kept_between_messages() {
+    let place = Place::new();
+    let then = r#"id=${line#*\"request_id\":\"}; id=${id%%\"*}
+        printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s"}}\n' "$id""#;
+    let mut options = old_cli(&place, "1.0.124", then);
+    options.max_cost_usd = Some(0.000_1);
+    let program = options.program.clone().unwrap();
+    let script = std::fs::read_to_string(&program).unwrap();
+    let script = script.replace(r#""num_turns":1,"#, r#""num_turns":1,"total_cost_usd":0.5,"#);
+    std::fs::write(&program, script).unwrap();
+    let session = Session::new(options);
+    assert_eq!(soon(session.ask("one")).await.unwrap().text, "old");
+    let error = soon(session.ask("two")).await.unwrap_err();
+    assert!(matches!(error, SessionError::BudgetExhausted { .. }), "{error}");
+    soon(session.stop()).await;
+    place.is_clean().await;
 }

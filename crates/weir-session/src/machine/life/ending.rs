@@ -65,6 +65,7 @@ impl Machine {
         self.life.close = false;
         self.life.renew = false;
         self.life.failure = None;
+        self.life.complaint = None;
         for (_, waits) in &mut self.life.starting {
             *waits = Waits::ForThisProcess;
         }
@@ -102,6 +103,6 @@ impl Machine {
         if let Some(failure) = self.life.failure.take() {
             return *failure;
         }
-        SessionError::Died { exit, stderr: stderr.to_owned(), text: None }
+        SessionError::Died { exit, reason: self.life.complaint.take(), stderr: stderr.to_owned(), text: None }
     }
 }

@@ -89,7 +89,7 @@ impl Scene {
                         self.tools_before.push((id, tools));
                     }
                 }
-                self.host.command(|ticket| Command::Interrupt { ticket });
+                self.host.command(|ticket| Command::Interrupt { ticket, only: None });
             }
             Step::Starts if self.host.process == Process::Starting => {
                 self.cli.restarts();

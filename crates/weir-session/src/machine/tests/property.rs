@@ -155,7 +155,7 @@ fn step(host: &mut Host, step: Step) {
             let message = MessageId::new(format!("m{which}"));
             host.command(|ticket| Command::Cancel { ticket, message });
         }
-        Step::Interrupt => drop(host.command(|ticket| Command::Interrupt { ticket })),
+        Step::Interrupt => drop(host.command(|ticket| Command::Interrupt { ticket, only: None })),
         Step::Request => {
             let request = Box::new(HostRequest::McpStatus);
             host.command(|ticket| Command::Request { ticket, request });
@@ -332,7 +332,7 @@ proptest! {
         host.command(|ticket| Command::Settle { ticket });
         host.command(|ticket| Command::Close { ticket });
         host.command(|ticket| Command::CloseIfIdle { ticket });
-        host.command(|ticket| Command::Interrupt { ticket });
+        host.command(|ticket| Command::Interrupt { ticket, only: None });
         host.command(|ticket| Command::Stop { ticket });
         prop_assert_eq!(host.replies.len(), before + 7);
     }

@@ -1,0 +1,105 @@
+//! The brake on real CLIs: a tool that was interrupted before it began never runs, and the next message is answered.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_session::{Session, SessionError, SessionOptions};
+use weir_testkit::api::ScriptedApi;
+use weir_testkit::real::{Place, Version};
+use weir_testkit::scenario::{Cli, Process};
+use weir_transcript::TurnState;
+
+use crate::host::Host;
+use crate::options::options;
+use crate::recorder::Recorder;
+
+/// When the interrupt comes.
+#[derive(Debug, Clone, Copy)]
+enum When {
+    /// The process is being started.
+    Starting,
+    /// The first message was written to it just now.
+    Written,
+    /// A later message was.
+    WrittenLater,
+    /// A moment later: its turn begins, or has begun.
+    Begun,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_real_cli_runs_nothing_that_was_interrupted_before() {
+    for cli in crate::real_clis() {
+        let cli = Cli::from(cli);
+        for when in [When::Starting, When::Written, When::WrittenLater, When::Begun] {
+            brake(&cli, when).await;
+        }
+    }
+}
+
+fn made(cli: &Cli, place: &Place, api: &ScriptedApi) -> SessionOptions {
+    let process = Process { unattended: true, ..Process::default() };
+    let recorder = Recorder::default();
+    options((cli, place, api), &process, "", &Host::new(&process), &recorder).allowed_tools(["Bash"])
+}
+
+async fn brake(cli: &Cli, when: When) {
+    let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
+    let session = Session::new(made(cli, &place, &api));
+    let ran = place.directory().join("ran");
+    let tool = format!(
+        "@@{}",
+        json!([{"tool": "Bash", "input": {"command": format!("touch {}", ran.display())}},
+        {"text": "done"}])
+    );
+    let says = |text: &str| format!("@@{}", json!([{"text": text}]));
+    match when {
+        When::Starting => {}
+        When::Written | When::Begun => session.start().await.unwrap(),
+        When::WrittenLater => assert_eq!(session.ask(says("first")).await.unwrap().text, "first"),
+    }
+    let mut sent = session.send(tool).await.unwrap();
+    if matches!(when, When::Begun) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(session.interrupt().await.unwrap(), "{cli} {when:?}");
+    let is_interrupted = match sent.answer().await {
+        Err(SessionError::Interrupted) => true,
+        Ok(end) => end.turn.state == TurnState::Interrupted,
+        Err(error) => panic!("{cli} {when:?}: {error}"),
+    };
+    assert!(is_interrupted, "{cli} {when:?}");
+    assert_eq!(session.ask(says("next")).await.unwrap().text, "next", "{cli} {when:?}");
+    assert!(!ran.exists(), "{cli} {when:?}: the tool ran");
+    session.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_interrupt_spares_the_agents_in_the_background_and_each_has_its_own_stop() {
+    for cli in crate::real_clis() {
+        let cli = Cli::from(cli);
+        // Older ones do not tell what runs in the background.
+        if cli.version < Version::new(2, 1, 197) {
+            continue;
+        }
+        let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
+        let session = Session::new(made(&cli, &place, &api).allowed_tools(["Task", "Agent"]));
+        let inner = format!("go @@{}", json!([{"sleep": 120, "text": "never"}]));
+        let task = json!({"description": "in the background", "prompt": inner,
+            "subagent_type": "general-purpose", "run_in_background": true});
+        let steps = json!([{"tool": "Task", "input": task}, {"sleep": 120, "text": "never"}]);
+        let mut updates = session.follow().await.unwrap();
+        let mut sent = session.send(format!("@@{steps}")).await.unwrap();
+        while session.view().await.unwrap().tasks.is_empty() {
+            updates.next().await.unwrap();
+        }
+        assert!(session.interrupt().await.unwrap());
+        assert_eq!(sent.answer().await.unwrap().turn.state, TurnState::Interrupted, "{cli}");
+        let task = session.view().await.unwrap().tasks.first().map(|task| task.id.clone());
+        let task = task.unwrap_or_else(|| panic!("{cli}: the interrupt ended the agent"));
+        session.stop_task(&task).await.unwrap();
+        while !session.view().await.unwrap().tasks.is_empty() {
+            updates.next().await.unwrap();
+        }
+        session.stop().await;
+    }
+}
