@@ -20,7 +20,7 @@ use crate::heard::{Heard, Vocabularies};
 use crate::info::{SessionStatus, WaitingFor};
 use crate::item::{Item, Note};
 use crate::ledger::Ledger;
-use crate::message::{Failure, MessageState, queued};
+use crate::message::{Failure, FailureKind, MessageState, queued};
 use crate::same::is_same;
 
 /// What a [`Note::Control`] says when somebody stopped the session.
@@ -248,7 +248,10 @@ impl Book {
                 if let Some(id) = message_id {
                     self.ledger.failed(id, failure);
                 }
-                self.failure = Some(failure.clone());
+                // What a person wanted is no failure of the session.
+                if failure.kind != FailureKind::Interrupted {
+                    self.failure = Some(failure.clone());
+                }
             }
             Note::Control { action, .. } if action == STOP => {
                 self.is_stopped = true;
@@ -294,6 +297,12 @@ impl Book {
 
     pub(crate) fn has_process(&self) -> bool {
         self.has_process
+    }
+
+    /// Whether a turn runs, asked for or not.
+    pub(crate) fn is_turn_running(&self) -> bool {
+        let status = &self.history().view().status;
+        matches!(status, Status::Running | Status::Compacting | Status::WaitingForPerson)
     }
 
     pub(crate) fn restarted(&self) -> Option<bool> {

@@ -236,11 +236,21 @@ impl Ledger {
     /// Marks what is being given to the CLI, or was given to it, as interrupted. Says whether there is any.
     pub(crate) fn interrupt(&mut self) -> bool {
         let mut is_any = false;
-        for record in self.records.iter_mut().filter(|record| record.claimed || record.in_flight) {
+        let is_at_hand =
+            |record: &&mut Record| (record.claimed || record.in_flight) && !record.state.is_final();
+        for record in self.records.iter_mut().filter(is_at_hand) {
             record.interrupted = true;
             is_any = true;
         }
         is_any
+    }
+
+    /// Claims the first message that waits, so that it can be taken back.
+    pub(crate) fn claim_first(&mut self) -> Option<MessageId> {
+        let record =
+            self.records.iter_mut().find(|record| record.waits() && !record.held && !record.claimed)?;
+        record.claimed = true;
+        Some(record.message.message_id.clone())
     }
 
     /// Whether a message was interrupted on its way to the CLI.

@@ -131,8 +131,8 @@ impl Lease {
         };
         if self.lock().book.ledger.is_interrupted(id) {
             // The session may have heard of the interrupt before it heard of the message.
-            let session = session.clone();
-            tokio::spawn(async move { session.session().interrupt().await });
+            let (session, id) = (session.clone(), id.clone());
+            tokio::spawn(async move { session.session().interrupt_message(&id).await });
         }
         let room = self.another();
         tokio::spawn(async move {
@@ -284,9 +284,7 @@ impl Lease {
     async fn failed(&self, id: &MessageId, failure: &Failure) {
         self.lock().book.ledger.failed(id, failure);
         // What somebody wanted is no failure of the session.
-        let is_wanted =
-            matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted);
-        if !is_wanted {
+        if !matches!(failure.kind, FailureKind::Stopped | FailureKind::Cancelled) {
             let note = Note::Failed { message_id: Some(id.clone()), failure: failure.clone() };
             let _ = self.recorder.recorded(vec![Item::Note(note)], ConversationUpdate::default()).await;
         }

@@ -242,7 +242,8 @@ impl Host {
         let (session, is_on_its_way, next) = {
             let mut state = room.lock();
             let is_on_its_way = state.book.ledger.interrupt();
-            let next = if is_on_its_way { None } else { state.book.ledger.claim_next() };
+            let has_turn = is_on_its_way || state.book.is_turn_running();
+            let next = if has_turn { None } else { state.book.ledger.claim_first() };
             (state.session.clone(), is_on_its_way, next)
         };
         if session.is_none() && !is_on_its_way && next.is_none() {
@@ -252,7 +253,7 @@ impl Host {
         room.refresh();
         if let Some(next) = next {
             // Nobody has begun to give it to the CLI.
-            room.refuse(&next.message.message_id, &SessionError::Interrupted).await;
+            room.refuse(&next, &SessionError::Interrupted).await;
             return Ok(true);
         }
         let Some(session) = session else { return Ok(is_on_its_way) };

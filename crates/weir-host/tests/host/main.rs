@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod brake;
+#[cfg(test)]
 mod broken_log;
 #[cfg(test)]
 mod killed;

@@ -1,0 +1,80 @@
+//! The brake: an interrupt wherever a message is on its way to the CLI, and the stop of a single task.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weir_host::{FailureKind, HostError, MessageState, SessionStatus};
+use weir_session::SessionError;
+use weir_wire::TaskId;
+
+use crate::place::{Place, ask, me, says, script, send, soon, status};
+
+fn tool() -> String {
+    script(&json!([{"tool": "Bash", "input": {"command": "touch ran"}}, {"text": "done"}]))
+}
+
+#[tokio::test]
+async fn an_interrupt_at_any_instant_after_the_message_takes_it_back() {
+    let place = Place::new();
+    let host = place.host().await;
+    for instant in [0, 1, 2, 4, 8, 16, 32, 64, 128] {
+        let id = place.session(&host).await;
+        // The model thinks longer than all instants, so no tool is at work yet.
+        let steps = json!([{"sleep": 60, "tool": "Bash", "input": {"command": "touch ran"}}, {"text": "x"}]);
+        let sent = send(&host, &id, script(&steps)).await;
+        tokio::time::sleep(Duration::from_millis(instant)).await;
+        assert!(soon(host.interrupt(&id, &me())).await.unwrap(), "{instant} ms");
+        let ended = soon(host.finished(&id, &sent.message_id)).await.unwrap();
+        assert_eq!(ended.error.unwrap().kind, FailureKind::Interrupted, "{instant} ms");
+        assert_eq!(ask(&host, &id, says("next")).await, "next", "{instant} ms");
+        assert!(!place.path("work").join("ran").exists(), "{instant} ms");
+    }
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn an_interrupt_takes_back_a_message_that_waits_for_a_process() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.pool.most = 1;
+    let host = weir_host::Host::open(options).await.unwrap();
+    let (busy, waiting) = (place.session(&host).await, place.session(&host).await);
+    send(&host, &busy, script(&json!([{"sleep": 60, "text": "never"}]))).await;
+    status(&host, &busy, SessionStatus::Running).await;
+    let first = send(&host, &waiting, tool()).await;
+    let second = send(&host, &waiting, says("second")).await;
+    assert!(soon(host.interrupt(&waiting, &me())).await.unwrap());
+    let ended = soon(host.finished(&waiting, &first.message_id)).await.unwrap();
+    assert_eq!((ended.state, ended.error.unwrap().kind), (MessageState::Cancelled, FailureKind::Interrupted));
+    // What waits behind it stays, and is answered once there is a process for it.
+    soon(host.stop(&busy, &me())).await.unwrap();
+    assert_eq!(soon(host.finished(&waiting, &second.message_id)).await.unwrap().text, "second");
+    assert!(!place.path("work").join("ran").exists());
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_task_in_the_background_is_stopped_by_itself() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let missing = soon(host.stop_task(&id, &TaskId::new("none"), &me())).await;
+    assert!(matches!(missing, Err(HostError::Session(SessionError::NotRunning))), "{missing:?}");
+    let command = json!({"command": "echo $$ > task.pid; sleep 300", "run_in_background": true});
+    let steps = json!([{"tool": "Bash", "input": command}, {"text": "started"}]);
+    assert_eq!(ask(&host, &id, script(&steps)).await, "started");
+    let tasks = async || host.view(&id).await.unwrap().tasks;
+    let task = tasks().await.first().expect("it runs").id.clone();
+    // An interrupt is not for it.
+    assert!(!soon(host.interrupt(&id, &me())).await.unwrap());
+    assert_eq!(tasks().await.len(), 1);
+    soon(host.stop_task(&id, &task, &me())).await.unwrap();
+    soon(async {
+        while !tasks().await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert_eq!(ask(&host, &id, says("next")).await, "next");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
