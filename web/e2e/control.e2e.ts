@@ -163,4 +163,29 @@ describe("sub-agents", () => {
     await page.getByRole("tab", { name: /Agents/ }).click();
     await page.getByRole("tabpanel").getByText("done").waitFor();
   });
+
+  it("are stopped one by one, and the conversation stays", async () => {
+    const server = await serve();
+    const { id } = await server.session({ allowed_tools: ["Bash"] });
+    const page = await open().visit(server, linkTo(server, id));
+    const agent = (name: string) => ({
+      tool: "Task",
+      input: {
+        description: `Wait for ${name}`,
+        subagent_type: "general-purpose",
+        run_in_background: true,
+        prompt: script({ tool: "Bash", input: { command: "sleep 300", description: "wait" } }, { text: "Never." }),
+      },
+    });
+    await send(page, script({ tools: [agent("north"), agent("south")] }, { text: "Both wait." }));
+    await said(page, "Both wait.").waitFor();
+    await page.getByRole("tab", { name: /Agents/ }).click();
+    const panel = page.getByRole("tabpanel");
+    await panel.getByRole("button", { name: "Stop Wait for north" }).click();
+    await panel.getByText("stopped").waitFor();
+    await panel.getByRole("button", { name: "Stop Wait for south" }).waitFor();
+    expect(await panel.getByRole("button", { name: "Stop Wait for north" }).count()).toBe(0);
+    await send(page, script({ text: "Still here." }));
+    await said(page, "Still here.").waitFor();
+  });
 });

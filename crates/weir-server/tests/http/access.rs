@@ -6,7 +6,7 @@ use weir_server::{NewToken, Rate, Role, openapi};
 use crate::support::Place;
 
 /// All operations, with the least role that they take; none for those that are open.
-const OPERATIONS: [(&str, &str, Option<Role>); 37] = [
+const OPERATIONS: [(&str, &str, Option<Role>); 38] = [
     ("GET", "/healthz", None),
     ("GET", "/readyz", None),
     ("GET", "/metrics", Some(Role::Admin)),

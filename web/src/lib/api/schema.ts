@@ -844,6 +844,10 @@ export type Stopped = {
   stopped: boolean;
 };
 
+export type StoppedTask = {
+  task_id: string;
+};
+
 export type StreamOptions = {
   include_usage?: boolean | null;
 };
@@ -980,6 +984,7 @@ export type TurnId = number;
 
 export type TurnResult = {
   api_error_status?: number | null;
+  degraded?: boolean;
   denials?: Array<Denial>;
   duration_api_ms?: number | null;
   duration_ms?: number | null;
