@@ -34,7 +34,7 @@ pub(crate) struct SessionSettings {
     allowed_tools: Vec<String>,
     disallowed_tools: Vec<String>,
     permission_mode: Option<String>,
-    max_cost_usd: Option<f64>,
+    pub(crate) max_cost_usd: Option<f64>,
     max_turns: Option<u32>,
     persistence: bool,
     extra_args: Vec<OsString>,

@@ -58,7 +58,7 @@ impl From<&SessionError> for Exit {
             SessionError::Died { .. } | SessionError::Log(_) => Self::Died,
             SessionError::TimedOut { .. } => Self::TimedOut,
             SessionError::BudgetExhausted { .. } => Self::BudgetExhausted,
-            SessionError::Stopped => Self::Interrupted,
+            SessionError::Stopped | SessionError::Interrupted => Self::Interrupted,
             _ => Self::ErrorResult,
         }
     }

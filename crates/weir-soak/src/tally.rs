@@ -31,7 +31,7 @@ impl Tally {
     /// Counts an end without an answer.
     pub(crate) fn error(&mut self, error: &SessionError) {
         *match error {
-            SessionError::Cancelled => &mut self.cancelled,
+            SessionError::Cancelled | SessionError::Interrupted => &mut self.cancelled,
             SessionError::Died { .. } => &mut self.died,
             SessionError::TimedOut { .. } => &mut self.timed_out,
             SessionError::Stopped => &mut self.stopped,

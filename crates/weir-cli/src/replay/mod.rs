@@ -184,6 +184,9 @@ impl<'s, W: Write> Replay<'s, W> {
         }
         self.out.flush()?;
         let outcome = self.summary.outcome(view);
+        if let Some(error) = self.summary.error() {
+            crate::exit::tell(&format!("weir: the run failed: {}", crate::screen::clean(&error)));
+        }
         if !self.settings.quiet {
             self.tell_counts();
         }

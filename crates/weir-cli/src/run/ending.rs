@@ -22,6 +22,8 @@ pub(super) struct Ending {
     pub(super) facts: Facts,
     pub(super) took: Duration,
     pub(super) timeout: Option<Duration>,
+    /// What the run may cost. A version that cannot end a turn at a limit goes over it.
+    pub(super) max_cost_usd: Option<f64>,
     pub(super) secrets: Secrets,
     /// What to say where a log was wanted and there is none.
     pub(super) missing_log: Option<String>,
@@ -39,7 +41,7 @@ struct Report {
 impl Ending {
     /// Prints what is left to print, tells the user the rest, and gives the exit code.
     pub(super) fn tell(&self, show: &mut Show, form: Form) -> anyhow::Result<Exit> {
-        let error = self.error();
+        let error = self.error().or_else(|| self.over_budget(show));
         let said = self.result.as_ref().ok().filter(|end| !end.is_error()).map(|end| end.text.as_str());
         show.end_text(said).context("the answer cannot be written")?;
         if form == Form::Json {
@@ -66,9 +68,21 @@ impl Ending {
     fn exit(&self, show: &Show) -> Exit {
         match &self.result {
             _ if self.interrupted => Exit::Interrupted,
-            Ok(_) => show.summary.outcome(&show.view).into(),
+            Ok(_) => match show.summary.outcome(&show.view).into() {
+                Exit::Success if self.over_budget(show).is_some() => Exit::BudgetExhausted,
+                exit => exit,
+            },
             Err(error) => Exit::from(error),
         }
+    }
+
+    /// What to say of a run that has cost more than it may.
+    fn over_budget(&self, show: &Show) -> Option<String> {
+        let (spent, limit) = show.view.cost.usd.zip(self.max_cost_usd)?;
+        let is_over = spent > limit && self.result.as_ref().is_ok_and(|end| !end.is_error());
+        is_over.then(|| {
+            format!("the run has cost ${spent:.4}, which is over its limit of ${limit:.4}; this answer is the last")
+        })
     }
 
     /// Why there is no good answer, for people.

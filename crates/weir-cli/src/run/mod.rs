@@ -57,7 +57,9 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
             result = Err(error);
         }
     }
-    run.stop(None).await;
+    // Nothing had begun that would have to be ended with care.
+    let is_taken_back = matches!(result, Err(SessionError::Interrupted));
+    run.stop(is_taken_back.then_some(AT_ONCE)).await;
     if settings.form == Form::Json {
         // The one object is printed also where nobody seemed to read.
         run.output.revive();
@@ -69,6 +71,7 @@ async fn answer(settings: Settings) -> anyhow::Result<Exit> {
         facts: run.facts,
         took: started.elapsed(),
         timeout: settings.timeout,
+        max_cost_usd: settings.session.max_cost_usd,
         secrets: settings.session.secrets,
     };
     let exit = ending.tell(&mut run.shared.lock(), settings.form)?;

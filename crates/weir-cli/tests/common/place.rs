@@ -139,6 +139,16 @@ impl Place {
         }
     }
 
+    /// Waits until this is true.
+    #[track_caller]
+    pub(crate) fn wait_until(&self, what: &str, is_true: impl Fn() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_true() {
+            assert!(Instant::now() < deadline, "in vain: {what}");
+            super::breathe();
+        }
+    }
+
     /// Processes that were started here and still run.
     fn left(&self) -> Vec<String> {
         let ours = self.folder.path().as_os_str().as_encoded_bytes().to_vec();

@@ -1,6 +1,8 @@
 //! The exit codes are a promise to scripts.
 
-use crate::support::{INIT, SUCCESS, capture, demo, file_of, replay, replay_file, replay_input, stream};
+use crate::support::{
+    INIT, SAYS_HELLO, SUCCESS, capture, demo, file_of, replay, replay_file, replay_input, stream,
+};
 
 #[test]
 fn recorded_streams_end_in_their_codes() {
@@ -76,6 +78,40 @@ fn rate_limits_have_a_code_of_their_own() {
     assert_eq!(replay_input(&[], &stream(&[INIT, &allowed, failed])).code, Some(1));
     // A limit that did not stop the answer is none.
     assert_eq!(replay_input(&[], &stream(&[INIT, rejected, SUCCESS])).code, Some(0));
+}
+
+#[test]
+fn old_versions_tell_of_a_rate_limit_in_words_only() {
+    let refused = r#"{"type":"result","subtype":"success","is_error":true,"num_turns":1,"result":"API Error: 429 {\"type\":\"error\"}"}"#;
+    assert_eq!(replay_input(&[], &stream(&[INIT, refused])).code, Some(9));
+    assert_eq!(replay_input(&[], &stream(&[INIT, &refused.replace("429", "400")])).code, Some(1));
+}
+
+/// As 2.1.61 writes it, when an agent in the background ends before the result of the turn that started it.
+#[test]
+fn one_result_after_two_beginnings_is_found() {
+    let init = INIT.replace("2.1.325", "2.1.61");
+    let text = |id: &str, text: &str| SAYS_HELLO.replace("msg_1", id).replace("Hello", text);
+    let notified = r#"{"type":"system","subtype":"task_notification","task_id":"t","tool_use_id":"toolu_1","status":"completed","summary":"done","session_id":"s-1"}"#;
+    let (first, second) = (text("msg_1", "Started"), text("msg_2", "Hello"));
+    let lines = stream(&[&init, &first, notified, &init, &second, SUCCESS]);
+    for output in ["json", "events", "view", "raw"] {
+        assert_eq!(replay_input(&["-o", output], &lines).code, Some(0), "-o {output}");
+    }
+    let summary = replay_input(&[], &lines).json();
+    assert_eq!((&summary["final_text"], &summary["is_error"]), (&"Hello".into(), &false.into()));
+}
+
+#[test]
+fn an_empty_result_is_what_was_said_and_nothing_is_an_error() {
+    let empty = SUCCESS.replace("\"result\":\"Hello\"", "\"result\":\"\"");
+    let done = replay_input(&[], &stream(&[INIT, SAYS_HELLO, &empty]));
+    assert_eq!(done.code, Some(0));
+    let summary = done.json();
+    assert_eq!((&summary["final_text"], &summary["degraded"]), (&"Hello".into(), &true.into()));
+    let done = replay_input(&[], &stream(&[INIT, &empty]));
+    assert_eq!(done.code, Some(1));
+    assert_eq!(done.json()["is_error"], true);
 }
 
 #[test]

@@ -23,6 +23,39 @@ fn a_second_ctrl_c_quits_at_once_and_leaves_nothing() {
 }
 
 #[test]
+fn one_ctrl_c_before_the_cli_is_ready_takes_the_prompt_back() {
+    let place = Place::new().set("SIMULATED_CLAUDE_MISBEHAVE", r#"{"slow_start": 2}"#);
+    let tool = script(r#"{"tool":"Bash","input":{"command":"touch ran"}},{"text":"done"}"#);
+    let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &tool]));
+    // The process is there, and says nothing yet.
+    let records = place.state().join("processes");
+    place.wait_until("a process", || {
+        std::fs::read_dir(&records).is_ok_and(|mut files| files.next().is_some())
+    });
+    running.signal(Signal::INT);
+    let done = running.finish().expect(130);
+    assert!(done.stderr.contains("interrupt"), "{}", done.stderr);
+    place.assert_clean();
+    assert!(!place.workspace().join("ran").exists());
+}
+
+#[test]
+fn nothing_survives_a_kill_of_weir_that_did_all_it_could_to_get_away() {
+    let place = Place::new();
+    let tool = "env -i setsid sh -c '(sh -c \"echo \\$\\$ > runaway.new; mv runaway.new runaway; exec sleep 300\" & )'\n\
+        while ! test -s runaway; do sleep 0.02; done; touch begun; sleep 300\n";
+    std::fs::write(place.workspace().join("tool.sh"), tool).unwrap();
+    let prompt = script(r#"{"tool":"Bash","input":{"command":"sh tool.sh"}},{"text":"x"}"#);
+    let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &prompt]));
+    place.wait_for_file("workspace/begun");
+    let pid = std::fs::read_to_string(place.workspace().join("runaway")).unwrap();
+    let runaway = weir_process::ProcessId::of(pid.trim().parse().unwrap()).expect("it lives");
+    running.signal(Signal::KILL);
+    running.finish();
+    place.wait_until("the end of the runaway", || !runaway.is_alive());
+}
+
+#[test]
 fn sigterm_ends_it_with_its_tools() {
     let place = Place::new();
     let running = Running::start(place.command(&["run", "--allowed-tools", "Bash", &script(STUBBORN)]));

@@ -138,6 +138,51 @@ fn interrupt_and_stop_are_true() {
 }
 
 #[test]
+fn an_interrupt_right_after_a_message_takes_it_back() {
+    let served = Served::start();
+    let session = served.session_with(&json!({"permission_mode": "acceptEdits"}));
+    let interrupt = format!("/v1/sessions/{session}/interrupt");
+    let file = served.place.workspace().join("ran");
+    for round in 0..3 {
+        let tool = script(&format!(
+            r#"{{"sleep":1,"tool":"Write","input":{{"file_path":"{}","content":"x"}}}},{{"text":"done {round}"}}"#,
+            file.display()
+        ));
+        let sent = served.send(&session, &tool);
+        assert_eq!(served.client.post(&interrupt, &json!({})).expect(200).json()["interrupted"], true);
+        let path = format!("/v1/sessions/{session}/messages");
+        eventually("the end of the message", || {
+            let messages = served.client.get(&path).expect(200).json()["messages"].clone();
+            let ours =
+                messages.as_array()?.iter().find(|message| message["message_id"] == sent["message_id"])?;
+            matches!(ours["state"].as_str()?, "cancelled" | "answered" | "failed").then_some(())
+        });
+    }
+    served.send(&session, &script(r#"{"text":"the next answer"}"#));
+    served.wait_for_status(&session, "idle");
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_task_in_the_background_has_a_stop_of_its_own() {
+    let served = Served::start();
+    let session = served.session();
+    let stop = |task: &str| format!("/v1/sessions/{session}/tasks/{task}/stop");
+    let absent = served.client.post(&stop("none"), &json!({})).expect(409).json();
+    assert_eq!(absent["code"], "not_running");
+    let agent = r#"{"description":"wait","subagent_type":"general-purpose","run_in_background":true,"prompt":"go @@[{\"sleep\":300,\"text\":\"never\"}]"}"#;
+    served.send(&session, &script(&format!(r#"{{"tool":"Task","input":{agent}}},{{"text":"started"}}"#)));
+    let tasks = || {
+        let snapshot = served.follow(&session, "view").wait("snapshot").json();
+        snapshot["view"]["tasks"].as_array().cloned().unwrap_or_default()
+    };
+    let task = eventually("a task", || Some(tasks().first()?["id"].as_str()?.to_owned()));
+    assert_eq!(served.client.post(&stop(&task), &json!({})).expect(200).json()["task_id"], task.as_str());
+    eventually("the end of the task", || tasks().is_empty().then_some(()));
+    assert_eq!(served.info(&session)["has_process"], true);
+}
+
+#[test]
 fn a_message_that_waits_can_be_taken_back() {
     let served = Served::start();
     let session = served.session();

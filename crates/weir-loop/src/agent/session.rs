@@ -234,7 +234,9 @@ fn end(answer: &Answer, why: Option<Why>, timeout: Duration) -> AgentEnd {
     match answer {
         Ok(turn) if turn.turn.result.is_none() => AgentEnd::NoResult,
         Ok(_) => AgentEnd::Answered,
-        Err(SessionError::Stopped | SessionError::Cancelled) => AgentEnd::Interrupted,
+        Err(SessionError::Stopped | SessionError::Cancelled | SessionError::Interrupted) => {
+            AgentEnd::Interrupted
+        }
         Err(SessionError::Died { exit, .. }) if exit.is_success() => AgentEnd::NoResult,
         Err(error @ SessionError::NotStarted(_)) => AgentEnd::NotStarted { why: with_causes(error) },
         Err(error @ SessionError::TimedOut { .. }) => AgentEnd::TimedOut { why: error.to_string() },
