@@ -153,3 +153,16 @@ fn signals_end_it_and_nothing_is_left() {
         place.assert_clean();
     }
 }
+
+#[test]
+fn what_runs_in_the_background_is_listed_and_stopped() {
+    let place = Place::new();
+    let agent = r#"{"tool":"Task","input":{"description":"Wait","subagent_type":"general-purpose","run_in_background":true,"prompt":"go @@[{\"sleep\":300,\"text\":\"never\"}]"}},{"text":"Started"}"#;
+    let lines = format!("/stop\n{}\n/stop\n/stop 7\n/stop 1\n", script(agent));
+    let done = place.weir_input(&["chat"], &lines).expect(0);
+    let text = done.text();
+    assert!(text.starts_with("Nothing runs in the background.\n"), "{done:?}");
+    assert!(text.contains("1  agent: Wait  (") && text.ends_with("Stopping agent: Wait.\n"), "{done:?}");
+    assert!(done.stderr.contains("nothing with the number or id 7"), "{done:?}");
+    place.assert_clean();
+}
