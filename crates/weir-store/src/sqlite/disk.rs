@@ -8,7 +8,7 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::space::Space;
@@ -37,6 +37,8 @@ pub(super) struct Disk {
     /// How large the reserve is when there is space.
     wanted: u64,
     is_full: AtomicBool,
+    /// What is free inside the file and cannot be given back to the disk, because an older version made the file.
+    inside: AtomicU64,
     /// Held while the reserve is changed.
     changing: Mutex<()>,
 }
@@ -52,6 +54,7 @@ impl Disk {
             file: file.into(),
             wanted: reserve.min(most),
             is_full: AtomicBool::new(false),
+            inside: AtomicU64::new(0),
             changing: Mutex::new(()),
         }
     }
@@ -104,6 +107,11 @@ impl Disk {
         if self.wanted == 0 { MOST_WAL } else { (self.wanted / 2).clamp(LEAST_WAL, MOST_WAL) }
     }
 
+    /// So much is free inside the file, and cannot be given back to the disk.
+    pub(super) fn set_inside(&self, bytes: u64) {
+        self.inside.store(bytes, Ordering::Release);
+    }
+
     /// Makes room for opening the file, where the disk has nothing left.
     pub(super) fn make_room(&self) {
         while self.available().is_some_and(|left| left < TO_START) && self.give_up() {}
@@ -121,6 +129,11 @@ impl Disk {
 
     fn reserve_with(&self, enough: u64) -> bool {
         let _changing = self.lock();
+        if self.wanted > 0 && self.inside.load(Ordering::Acquire) >= enough {
+            // There is space for what is written next, although the disk has none.
+            self.is_full.store(false, Ordering::Release);
+            return true;
+        }
         let size = self.reserve();
         let Some(left) = self.available() else {
             self.is_full.store(false, Ordering::Release);

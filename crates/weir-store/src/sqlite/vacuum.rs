@@ -31,6 +31,15 @@ pub(super) fn can(connection: &Connection) -> rusqlite::Result<bool> {
     connection.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i64>(0)).map(|mode| mode == 2)
 }
 
+/// What is free inside the file and stays there.
+pub(super) fn stuck(connection: &Connection) -> rusqlite::Result<u64> {
+    if can(connection)? {
+        return Ok(0);
+    }
+    let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    Ok(super::rows::unsigned(free_pages(connection)?.saturating_mul(page)))
+}
+
 fn free_pages(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "freelist_count", |row| row.get(0))
 }

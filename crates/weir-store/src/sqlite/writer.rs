@@ -119,7 +119,9 @@ impl Writer {
             } else if is_full {
                 // Nothing is written that can wait. The reserve is made anew when there is space again.
                 self.relieve(&connection);
-                queue.disk().recover();
+                queue.disk().set_inside(vacuum::stuck(&connection).unwrap_or(0));
+                // What could not be removed before is tried again.
+                chores.trash = queue.disk().recover();
             } else if chores.are_heads_due() {
                 // What cannot be counted now is counted when it is asked for.
                 let _not_now = heads::step(&connection);

@@ -110,6 +110,31 @@ fn a_deletion_makes_room_on_the_disk() {
 }
 
 #[test]
+fn in_a_file_of_an_older_version_a_deletion_makes_room_inside() {
+    let Some(disk) = small_disk::mounted() else {
+        return small_disk::run("reserve::in_a_file_of_an_older_version_a_deletion_makes_room_inside", 32);
+    };
+    drop(open(&disk).unwrap());
+    let old = rusqlite::Connection::open(disk.join("data/weir.db")).unwrap();
+    old.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM;").unwrap();
+    drop(old);
+    let store = open(&disk).unwrap();
+    let (one, two) = (create(&store, "one"), create(&store, "two"));
+    append_until_full(&store, &one);
+    fill(&disk, 0);
+    append_until_full(&store, &one);
+    store.delete(one).wait().unwrap();
+    let text = "y".repeat(20_000);
+    for _ in 0..100 {
+        until("there is space inside", || {
+            store.append(Append::new(two.clone(), vec![event(&text)])).wait().is_ok()
+        });
+    }
+    assert_eq!(whole_log(&store, &two).len(), 100);
+    store.check().wait().unwrap();
+}
+
+#[test]
 fn it_opens_on_a_full_disk_and_says_so() {
     let Some(disk) = small_disk::mounted() else {
         return small_disk::run("reserve::it_opens_on_a_full_disk_and_says_so", 32);
