@@ -6,6 +6,7 @@ mod files;
 mod html;
 mod news;
 mod place;
+mod real;
 
 use std::time::Duration;
 

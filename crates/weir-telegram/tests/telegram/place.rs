@@ -1,6 +1,7 @@
 //! A bridge with Telegram's double on one side and the simulated CLI on the other.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,6 +48,8 @@ pub(crate) struct Place {
     folder: TempDir,
     pub(crate) double: Double,
     pub(crate) settings: Settings,
+    /// The CLI, where it is not the simulated one, with what its environment has.
+    pub(crate) cli: Option<(PathBuf, Vec<(OsString, OsString)>)>,
 }
 
 /// A bridge at work.
@@ -67,7 +70,7 @@ impl Place {
         settings.people.insert(("telegram".into(), ANNA.to_string().into()), Role::Admin);
         settings.default_scope.workspace = folder.path().join("work").to_string_lossy().into_owned();
         settings.default_scope.debounce_ms = 50;
-        Self { folder, double: Double::start().await, settings }
+        Self { folder, double: Double::start().await, settings, cli: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -77,11 +80,14 @@ impl Place {
     async fn host(&self) -> Host {
         let sqlite = SqliteOptions { durability: Durability::Process, ..SqliteOptions::default() };
         let store = SqliteStore::open(self.path("weir.db"), &sqlite).unwrap();
-        let environment =
+        let mut environment =
             Environment::only(["PATH"]).set("HOME", self.path("home")).set("TMPDIR", self.path("tmp"));
+        let (program, more) = self.cli.clone().unwrap_or_else(|| (simulated_claude(), Vec::new()));
+        for (name, value) in more {
+            environment = environment.set(name, value);
+        }
         let recipe = move |_: &weir_host::SessionSettings| {
-            let mut options =
-                SessionOptions::new().program(simulated_claude()).environment(environment.clone());
+            let mut options = SessionOptions::new().program(program.clone()).environment(environment.clone());
             options.limits.interrupt = Duration::from_secs(1);
             options.stop = StopOptions {
                 grace: Duration::from_secs(1),
