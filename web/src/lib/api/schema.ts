@@ -34,6 +34,7 @@ export type AgentEventKind = ({
   type: "agent-message-start";
 }) | {
   entry: EntryId;
+  is_error?: boolean;
   replaces?: boolean;
   text: string;
   type: "agent-text-delta";
@@ -253,9 +254,17 @@ export type ChangesEvent = {
 };
 
 export type ChatAnswer = {
-  content: string;
+  content?: string | null;
   reasoning_content?: string | null;
+  refusal?: string | null;
   role: string;
+  tool_calls?: Array<ChatCall> | null;
+};
+
+export type ChatCall = {
+  function: ChatFunction;
+  id: string;
+  type: string;
 };
 
 export type ChatChoice = {
@@ -275,6 +284,11 @@ export type ChatCompletion = {
 
 export type ChatContent = string | Array<ContentPart>;
 
+export type ChatFunction = {
+  arguments: string;
+  name: string;
+};
+
 export type ChatMessage = {
   content: ChatContent;
   role: ChatRole;
@@ -283,11 +297,12 @@ export type ChatMessage = {
 export type ChatRequest = {
   messages: Array<ChatMessage>;
   model: string;
+  response_format?: ResponseFormat | null;
   stream?: boolean | null;
   stream_options?: StreamOptions | null;
 };
 
-export type ChatRole = "system" | "developer" | "user" | "assistant";
+export type ChatRole = "system" | "developer" | "user" | "assistant" | "tool";
 
 export type ChatUsage = {
   completion_tokens: number;
@@ -410,6 +425,8 @@ export type ForkSession = {
   name?: string | null;
 };
 
+export type FormatKind = "text" | "json_object" | "json_schema";
+
 export type Health = {
   status: string;
 };
@@ -509,6 +526,11 @@ export type ModelEntry = {
 export type ModelList = {
   data: Array<ModelEntry>;
   object: string;
+};
+
+export type NamedSchema = {
+  name?: string | null;
+  schema: Record<string, unknown>;
 };
 
 export type Notice = ({
@@ -680,6 +702,11 @@ export type RequestState = {
   state: "settled";
 };
 
+export type ResponseFormat = {
+  json_schema?: NamedSchema | null;
+  type: FormatKind;
+};
+
 export type ResponseInput = string | Array<ChatMessage>;
 
 export type ResponseItem = ResponseMessage | ResponseReasoning;
@@ -716,11 +743,23 @@ export type ResponseRequest = {
   model: string;
   previous_response_id?: string | null;
   stream?: boolean | null;
+  text?: ResponseTextOptions | null;
 };
 
 export type ResponseText = {
-  text: string;
+  refusal?: string | null;
+  text?: string | null;
   type: string;
+};
+
+export type ResponseTextFormat = {
+  name?: string | null;
+  schema?: Record<string, unknown> | null;
+  type: FormatKind;
+};
+
+export type ResponseTextOptions = {
+  format?: ResponseTextFormat | null;
 };
 
 export type ResponseUsage = {
