@@ -121,7 +121,7 @@ impl Place {
         if told.is_empty() {
             return prompt;
         }
-        // As JSON: no text can pretend to be somebody else's.
+        // As JSON: no text can pretend to be another message.
         format!(
             "This is what was said so far, in another session, a JSON object for each message:\n\n{}\n\nAnswer what \
              the user says now:\n\n{prompt}",

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Endpoint, Leniency};
+use super::{Endpoint, Leniency, schema};
 use crate::error::OpenAiError;
 
 /// The form of an answer.
@@ -93,14 +93,14 @@ fn json_format(endpoint: Endpoint, place: &str, format: &Value) -> Result<Output
 const MAX_SCHEMA: usize = 128 << 10;
 
 /// The CLI answers with objects only, as OpenAI's own API does.
-fn object_schema(place: &str, schema: Option<&Value>) -> Result<Value, OpenAiError> {
-    match schema {
-        Some(schema @ Value::Object(members)) if members.get("type").is_some_and(|kind| kind == "object") => {
-            if schema.to_string().len() > MAX_SCHEMA {
+fn object_schema(place: &str, given: Option<&Value>) -> Result<Value, OpenAiError> {
+    match given {
+        Some(given @ Value::Object(members)) if members.get("type").is_some_and(|kind| kind == "object") => {
+            if given.to_string().len() > MAX_SCHEMA {
                 let text = format!("'{place}' may have at most {MAX_SCHEMA} bytes.");
                 return Err(OpenAiError::invalid(place, text));
             }
-            Ok(schema.clone())
+            Ok(schema::tidy(given))
         }
         _ => Err(OpenAiError::invalid(place, format!("'{place}' must be a JSON Schema of type object."))),
     }

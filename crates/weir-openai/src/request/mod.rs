@@ -3,6 +3,7 @@
 mod content;
 mod format;
 mod parameters;
+mod schema;
 mod turn;
 
 use serde_json::{Map, Value};

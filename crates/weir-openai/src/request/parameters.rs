@@ -52,7 +52,7 @@ const LENGTH: &str = "the CLI has no limit for the length of an answer";
 const THINKING: &str = "the CLI decides how the model thinks";
 
 fn rule(endpoint: Endpoint, name: &str) -> Rule {
-    let is = |value: Value| Some(value);
+    let is = Some::<Value>;
     match name {
         "model"
         | "stream"

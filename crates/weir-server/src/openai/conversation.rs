@@ -94,7 +94,7 @@ impl Conversation {
         call: Call,
     ) -> Result<Self, OpenAiError> {
         let tells_tools = call.tells_tools;
-        // In a task of its own: a client that goes away in the middle must not leave a turn that nobody knows of.
+        // In a task of its own: a client that goes away in the middle must not leave a turn that is not registered.
         let opening = tokio::spawn(open(app.clone(), who, request, call));
         let opened = opening.await.map_err(|error| OpenAiError::failed(error.to_string()))??;
         let Opened { turn, attendance, asked, reply, is_attached, replayed_for, earlier_failure } = opened;

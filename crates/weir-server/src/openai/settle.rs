@@ -14,7 +14,7 @@ use super::turn::{Outcome, Turn, stop};
 use crate::clock;
 use crate::state::App;
 
-/// When to try again where nobody says.
+/// When to try again where the API does not say.
 const AFTER_RATE_LIMIT: u64 = 60;
 const AFTER_OVERLOAD: u64 = 10;
 
@@ -132,8 +132,8 @@ fn judge(finished: &Finished, asked: &Asked) -> Outcome {
     }
     let structured = result.map(|result| &result.structured_output).filter(|value| !value.is_null());
     let Some(structured) = structured else {
-        let message =
-            "the agent did not answer in the form that was asked for; ask again, or with a simpler schema";
+        let message = "the agent did not answer in the form that was asked for; the schema must be a valid JSON \
+                       Schema (draft 07), or the CLI cannot use it";
         return Outcome::Error(OpenAiError {
             status: 502,
             code: Some("structured_output_missing".to_owned()),

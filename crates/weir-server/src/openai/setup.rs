@@ -65,7 +65,7 @@ pub(super) async fn find(
     Ok(fresh(app, session, place, setup))
 }
 
-/// A session that nobody else knows yet.
+/// A session that was made for this request.
 fn fresh(app: &App, session: ConversationId, place: &Place, setup: String) -> Seat {
     let claim = app.front().claim(session.as_str());
     let (text, images) = (place.prompt_with_history(), place.all_images());

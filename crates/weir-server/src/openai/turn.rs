@@ -1,7 +1,8 @@
-//! A turn that a request began, apart from the clients that wait for it. Retries attach to it; when nobody waits for it
-//! any more it runs on for a while, because its client may come back, and then ends.
+//! A turn that a request began, apart from the clients that wait for it. Retries attach to it. When the last client has
+//! gone it keeps running for a while, because the client may come back, and is then interrupted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use weir_host::{Actor, ConversationId, HostError, MessageState};
@@ -83,7 +84,7 @@ impl Turn {
         Known { body: &self.begun.body, stage, age_ms: now - self.begun.at }
     }
 
-    /// Whether nobody waits for its end yet. Whoever is told so does.
+    /// Marks its end as waited for. Tells whether it was not before: then the caller has to wait for it.
     pub(super) fn begin_settling(&self) -> bool {
         !std::mem::replace(&mut self.state().is_settling, true)
     }
@@ -160,22 +161,43 @@ impl Drop for Attendance {
     }
 }
 
-/// Ends a turn: the message is taken back, or what it began is interrupted. What others began in the session goes on.
+/// How long a step of [`stop`] may take to end the turn.
+const STEP: Duration = Duration::from_secs(2);
+/// Most steps: what does not end by then ends by the limits of its session.
+const MAX_STEPS: usize = 30;
+
+/// Ends a turn: the message is taken back, or what it began is interrupted. What others began in the session keeps running.
 pub(super) async fn stop(app: &App, turn: &Turn, by: &Actor) {
     let (Some(session), message) = (turn.session(), turn.message()) else { return };
-    let stopped = match app.host().cancel_message(&session, &message, by).await {
-        Err(HostError::NotCancellable { .. }) => {
-            let messages = app.host().messages(&session, Some(MessageState::Sent)).await;
-            if messages.is_ok_and(|sent| sent.iter().any(|sent| sent.message_id == message)) {
-                app.host().interrupt(&session, by).await.map(drop)
-            } else {
-                Ok(())
-            }
+    for _ in 0..MAX_STEPS {
+        if let Err(error) = stop_once(app, &session, &message, by).await {
+            tracing::warn!(%session, %error, "a turn that no client waits for could not be ended");
         }
-        other => other,
-    };
-    if let Err(error) = stopped {
-        tracing::warn!(%session, %error, "a turn that no client waits for could not be ended");
+        if tokio::time::timeout(STEP, app.host().finished(&session, &message)).await.is_ok() {
+            return;
+        }
+    }
+}
+
+async fn stop_once(
+    app: &App,
+    session: &ConversationId,
+    message: &MessageId,
+    by: &Actor,
+) -> Result<(), HostError> {
+    let host = app.host();
+    match host.cancel_message(session, message, by).await {
+        Err(HostError::NotCancellable { .. }) => {}
+        other => return other,
+    }
+    let messages = host.messages(session, None).await?;
+    let open: Vec<_> = messages.iter().filter(|message| !message.state.is_final()).collect();
+    let ours = open.iter().find(|open| open.message_id == *message).map(|open| open.state);
+    match ours {
+        Some(MessageState::Sent) => host.interrupt(session, by).await.map(drop),
+        // It waits for a process. With nothing else to do, the whole session can be stopped.
+        Some(_) if open.len() == 1 => host.stop(session, by).await,
+        _ => Ok(()),
     }
 }
 

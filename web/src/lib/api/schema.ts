@@ -34,6 +34,7 @@ export type AgentEventKind = ({
   type: "agent-message-start";
 }) | {
   entry: EntryId;
+  is_error?: boolean;
   replaces?: boolean;
   text: string;
   type: "agent-text-delta";
@@ -264,9 +265,17 @@ export type ChangesEvent = {
 };
 
 export type ChatAnswer = {
-  content: string;
+  content?: string | null;
   reasoning_content?: string | null;
+  refusal?: string | null;
   role: string;
+  tool_calls?: Array<ChatCall> | null;
+};
+
+export type ChatCall = {
+  function: ChatFunction;
+  id: string;
+  type: string;
 };
 
 export type ChatChoice = {
@@ -286,6 +295,11 @@ export type ChatCompletion = {
 
 export type ChatContent = string | Array<ContentPart>;
 
+export type ChatFunction = {
+  arguments: string;
+  name: string;
+};
+
 export type ChatMessage = {
   content: ChatContent;
   role: ChatRole;
@@ -294,11 +308,12 @@ export type ChatMessage = {
 export type ChatRequest = {
   messages: Array<ChatMessage>;
   model: string;
+  response_format?: ResponseFormat | null;
   stream?: boolean | null;
   stream_options?: StreamOptions | null;
 };
 
-export type ChatRole = "system" | "developer" | "user" | "assistant";
+export type ChatRole = "system" | "developer" | "user" | "assistant" | "tool";
 
 export type ChatUsage = {
   completion_tokens: number;
@@ -580,6 +595,11 @@ export type ModelList = {
   object: string;
 };
 
+export type NamedSchema = {
+  name?: string | null;
+  schema: Record<string, unknown>;
+};
+
 export type Notice = ({
   attempt: number;
   delay_ms?: number | null;
@@ -772,6 +792,11 @@ export type RequestState = {
   state: "settled";
 };
 
+export type ResponseFormat = {
+  json_schema?: NamedSchema | null;
+  type: FormatKind;
+};
+
 export type ResponseInput = string | Array<ChatMessage>;
 
 export type ResponseItem = ResponseMessage | ResponseReasoning;
@@ -808,11 +833,23 @@ export type ResponseRequest = {
   model: string;
   previous_response_id?: string | null;
   stream?: boolean | null;
+  text?: ResponseTextOptions | null;
 };
 
 export type ResponseText = {
-  text: string;
+  refusal?: string | null;
+  text?: string | null;
   type: string;
+};
+
+export type ResponseTextFormat = {
+  name?: string | null;
+  schema?: Record<string, unknown> | null;
+  type: FormatKind;
+};
+
+export type ResponseTextOptions = {
+  format?: ResponseTextFormat | null;
 };
 
 export type ResponseUsage = {
