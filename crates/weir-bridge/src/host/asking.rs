@@ -39,7 +39,7 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
             let may_remember = !context.suppress_always_allow_rule && !context.default_to_no;
             let rules: Vec<String> =
                 suggestions.iter().filter(|_| may_remember).filter_map(rule_in_words).collect();
-            let always = (!rules.is_empty()).then(|| rules.join(", "));
+            let always = (!rules.is_empty()).then(|| format!("{} (for this session)", rules.join(", ")));
             AskKind::Permission {
                 tool: reveal(&tool_name).into_owned(),
                 details: details.join("\n\n"),
@@ -171,7 +171,7 @@ fn fenced(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::arguments;
+    use super::*;
 
     #[test]
     fn what_would_be_written_is_shown_as_it_would_be() {
@@ -196,5 +196,55 @@ mod tests {
         assert_eq!(turned, "```\ncat ⟨U+202E⟩x⟨U+200B⟩\n⟨4 blank lines⟩\nrm y\n```");
         let fence = arguments(&json!({"command": "echo ```"}));
         assert!(fence.starts_with("````\n"), "{fence}");
+    }
+
+    #[test]
+    fn what_the_cli_forbids_to_remember_is_not_offered() {
+        let ask = |context: Value| {
+            let request = json!({"kind": "permission", "tool_name": "Bash", "input": {"command": "ls"},
+                "suggestions": [{"type": "addRules", "behavior": "allow", "destination": "userSettings",
+                    "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}]}], "context": context});
+            match kind(serde_json::from_value(request).unwrap()) {
+                Some(AskKind::Permission { always, details, .. }) => (always, details),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(ask(json!({})).0.as_deref(), Some("`Bash(ls:*)` (for this session)"));
+        let (always, details) = ask(
+            json!({"suppress_always_allow_rule": true, "classifier_approvable": false,
+            "matched_ask_rule": {"source": "userSettings", "tool_name": "Bash", "rule_content": "l\u{202e}s"}}),
+        );
+        assert_eq!(always, None);
+        assert!(details.contains("safety check") && details.contains("`Bash(l⟨U+202E⟩s)`"), "{details}");
+    }
+
+    #[test]
+    fn a_form_of_a_server_is_asked_field_by_field() {
+        let request = json!({"kind": "elicitation", "server": "shop", "message": "Your order", "form": [
+            {"name": "size", "label": "Size", "required": true, "kind": {"type": "choice",
+                "options": [{"value": "s", "label": "Small"}, {"value": "l", "label": "Large"}]}},
+            {"name": "count", "label": "Count", "required": false,
+                "kind": {"type": "number", "integer": true, "minimum": 1.0, "maximum": null}},
+        ]});
+        let request: RequestKind = serde_json::from_value(request).unwrap();
+        let RequestKind::Elicitation { form: Some(fields), .. } = request.clone() else { panic!() };
+        let Some(AskKind::Questions(questions)) = kind(request) else { panic!() };
+        assert_eq!(questions[0].question, "shop: Your order Size");
+        assert_eq!(questions[0].options, [("Small".into(), String::new()), ("Large".into(), String::new())]);
+        assert!(questions[1].question.ends_with("Count. Reply with - to leave it out"));
+        let answered = |size: &str, count: &str| {
+            let answers = [size, count].map(|word| (String::new(), vec![word.to_owned()]));
+            content(&fields, &answers).map(Value::Object)
+        };
+        assert_eq!(answered("Large", "2"), Ok(json!({"size": "l", "count": 2})));
+        assert_eq!(answered("Small", "-"), Ok(json!({"size": "s"})));
+        assert!(answered("Huge", "-").is_err() && answered("Small", "0").is_err());
+        let link = json!({"kind": "elicitation", "server": "shop", "message": "Sign in", "url": "https://a.b/\u{202e}"});
+        let Some(AskKind::Permission { details, always: None, .. }) =
+            kind(serde_json::from_value(link).unwrap())
+        else {
+            panic!()
+        };
+        assert!(details.contains("`https://a.b/⟨U+202E⟩`"), "{details}");
     }
 }
