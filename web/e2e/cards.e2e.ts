@@ -409,7 +409,8 @@ describe("the card of a server that asks", () => {
     },
     property_order: ["name", "size", "count", "extras", "gift"],
   });
-  const link = elicit({ mode: "url", url: "https://example.org/sign-in?next=\u202e" });
+  // The name before the @ is not where it leads.
+  const link = elicit({ mode: "url", url: "https://bank.example@example.org/sign-in?next=\u202e" });
   const got = (page: Page, text: string | RegExp) => said(page, text).first().waitFor();
 
   it("shows a viewer the form, and nothing to press", async () => {
@@ -457,9 +458,9 @@ describe("the card of a server that asks", () => {
     const shown = card(page, FORM);
     await ready(page, FORM);
     expect(await buttonsOf(page, FORM)).toEqual(["I have done it", "Decline"]);
-    await shown.getByText("https://example.org/sign-in?next=⟨U+202E⟩").waitFor();
-    const open = shown.getByRole("link", { name: "Open the link" });
-    expect(await open.getAttribute("href")).toContain("https://example.org/sign-in");
+    await shown.getByText("https://bank.example@example.org/sign-in?next=⟨U+202E⟩").waitFor();
+    const open = shown.getByRole("link", { name: "Open example.org" });
+    expect(await open.getAttribute("href")).toContain("example.org/sign-in");
     expect(await open.getAttribute("rel")).toContain("noopener");
     await press(page, FORM, "I have done it");
     await got(page, /"action":"accept"/);

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::diff;
 
+/// A change that would make a larger text is not worked out: a few words can ask for gigabytes.
+const MAX_BYTES: usize = 4 << 20;
+
 /// What a call that writes a file would do to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -97,7 +100,7 @@ fn proposed(tool: &str, input: &Value, before: Option<&str>) -> Result<(Option<S
     };
     let old = before.map(str::to_owned);
     match tool {
-        "Write" => Ok((old, text(input, "content")?)),
+        "Write" => Ok((old, bounded(text(input, "content")?)?)),
         "Edit" => Ok((old, edited(before, input)?)),
         "MultiEdit" => {
             let edits = input.get("edits").and_then(Value::as_array).ok_or("the call has no edits")?;
@@ -110,7 +113,7 @@ fn proposed(tool: &str, input: &Value, before: Option<&str>) -> Result<(Option<S
         "NotebookEdit" => {
             let mode = input.get("edit_mode").and_then(Value::as_str).unwrap_or("replace");
             let cell = input.get("cell_id").and_then(Value::as_str).unwrap_or_default();
-            let new = if mode == "delete" { String::new() } else { text(input, "new_source")? };
+            let new = if mode == "delete" { String::new() } else { bounded(text(input, "new_source")?)? };
             if mode == "insert" {
                 return Ok((Some(String::new()), new));
             }
@@ -119,6 +122,14 @@ fn proposed(tool: &str, input: &Value, before: Option<&str>) -> Result<(Option<S
         }
         _ => Err("the call does not write a file".to_owned()),
     }
+}
+
+fn bounded(text: String) -> Result<String, String> {
+    if text.len() > MAX_BYTES { Err(too_large()) } else { Ok(text) }
+}
+
+fn too_large() -> String {
+    format!("the change is larger than {} MiB", MAX_BYTES >> 20)
 }
 
 /// The text after one replacement, as the tool does it.
@@ -131,10 +142,12 @@ fn edited(before: Option<&str>, edit: &Value) -> Result<String, String> {
             _ => Err("the file does not exist, so the edit would fail".to_owned()),
         };
     };
+    let grown = |count: usize| before.len().saturating_add(count.saturating_mul(new.len())) > MAX_BYTES;
     let all = edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     match (old, before.matches(old).take(2).count()) {
         ("", _) if before.is_empty() => Ok(new.to_owned()),
         ("", _) => Err("the file is not empty, so the edit would fail".to_owned()),
+        (_, count) if grown(if all { before.matches(old).count() } else { count }) => Err(too_large()),
         (_, 0) => Err("the text to replace is not in the file, so the edit would fail".to_owned()),
         (_, _) if all => Ok(before.replace(old, new)),
         (_, 1) => Ok(before.replacen(old, new, 1)),
@@ -183,6 +196,21 @@ mod tests {
         let several = json!({"file_path": "/w/a", "edits": [
             {"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]});
         assert_eq!(of("MultiEdit", &several, Some("a\n")).added, 1);
+    }
+
+    #[test]
+    fn a_few_words_do_not_ask_for_gigabytes() {
+        let new = "x".repeat(1 << 20);
+        let edit = json!({"file_path": "/w/a", "old_string": "a", "new_string": new, "replace_all": true});
+        let preview = of("Edit", &edit, Some(&"a".repeat(1 << 20)));
+        assert_eq!((preview.effect, &preview.diff), (FileEffect::Edits, &None));
+        assert!(preview.reason.unwrap().contains("larger than"));
+        let edits: Vec<Value> =
+            (0..40).map(|_| json!({"old_string": "a", "new_string": "aa", "replace_all": true})).collect();
+        let doubled = of("MultiEdit", &json!({"file_path": "/w/a", "edits": edits}), Some("a"));
+        assert!(doubled.reason.unwrap().contains("larger than"));
+        let write = json!({"file_path": "/w/a", "content": "x".repeat((4 << 20) + 1)});
+        assert!(of("Write", &write, None).reason.is_some());
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) fn kind(request: RequestKind) -> Option<AskKind> {
             let may_remember = !context.suppress_always_allow_rule && !context.default_to_no;
             let rules: Vec<String> =
                 suggestions.iter().filter(|_| may_remember).filter_map(rule_in_words).collect();
-            let always = (!rules.is_empty()).then(|| rules.join(", "));
+            let always = (!rules.is_empty()).then(|| format!("{} (for this session)", rules.join(", ")));
             AskKind::Permission {
                 tool: reveal(&tool_name).into_owned(),
                 details: details.join("\n\n"),
@@ -138,16 +138,6 @@ fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
-/// A rule that holds until the session ends. The CLI suggests to write rules into settings of the project or of the
-/// user, and those belong to the owner.
-pub(super) fn for_session(suggestion: &Value) -> Value {
-    let mut rule = suggestion.clone();
-    if let Some(rule) = rule.as_object_mut() {
-        rule.insert("destination".to_owned(), Value::from("session"));
-    }
-    rule
-}
-
 /// The arguments of a tool, as a person can judge them: what would be run or written, and not how it is encoded.
 fn arguments(input: &Value) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
@@ -190,10 +180,7 @@ fn fenced(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use weir_transcript::RequestKind;
-
-    use super::{arguments, for_session, kind};
-    use crate::engine::AskKind;
+    use super::*;
 
     #[test]
     fn what_would_be_written_is_shown_as_it_would_be() {
@@ -215,30 +202,21 @@ mod tests {
             reason: None,
             blocked_path: Some("/w/\u{202e}a".to_owned()),
             suggestions: Vec::new(),
+            context: Default::default(),
         };
         let Some(AskKind::Permission { details, .. }) = kind(request) else { panic!("it is a permission") };
         assert!(!details.contains(['\u{202e}', '\u{200b}']), "{details}");
-        assert!(details.starts_with("a <U+200B>file") && details.contains("`/w/<U+202E>a`"), "{details}");
+        assert!(details.starts_with("a ⟨U+200B⟩file") && details.contains("/w/⟨U+202E⟩a"), "{details}");
     }
 
     #[test]
     fn nothing_hides_in_a_command() {
         let turned = arguments(&json!({"command": "echo \u{202e}fr- mr\u{200b}\r"}));
-        assert_eq!(turned, "```\necho <U+202E>fr- mr<U+200B><U+000D>\n```");
+        assert!(!turned.contains(['\u{202e}', '\u{200b}', '\r']), "{turned}");
+        assert!(turned.contains("⟨U+202E⟩fr- mr⟨U+200B⟩"), "{turned}");
         let far = arguments(&json!({"command": format!("ls{}rm -rf .", "\n".repeat(40))}));
-        assert_eq!(far, "```\nls\n\n\n(37 more empty lines)\nrm -rf .\n```");
+        assert!(far.lines().count() < 10 && far.contains("rm -rf ."), "{far}");
         assert_eq!(arguments(&json!({"command": "a\tb\n\nc"})), "```\na\tb\n\nc\n```");
-    }
-
-    #[test]
-    fn a_chat_writes_no_settings() {
-        for destination in ["userSettings", "projectSettings", "localSettings", "session"] {
-            let rules = json!([{"toolName": "Bash", "ruleContent": "ls"}]);
-            let suggested =
-                json!({"type": "addRules", "behavior": "allow", "rules": rules, "destination": destination});
-            let rule = for_session(&suggested);
-            assert_eq!((&rule["destination"], &rule["rules"]), (&json!("session"), &rules));
-        }
     }
 
     #[test]
@@ -253,5 +231,55 @@ mod tests {
         assert_eq!(turned, "```\ncat ⟨U+202E⟩x⟨U+200B⟩\n⟨4 blank lines⟩\nrm y\n```");
         let fence = arguments(&json!({"command": "echo ```"}));
         assert!(fence.starts_with("````\n"), "{fence}");
+    }
+
+    #[test]
+    fn what_the_cli_forbids_to_remember_is_not_offered() {
+        let ask = |context: Value| {
+            let request = json!({"kind": "permission", "tool_name": "Bash", "input": {"command": "ls"},
+                "suggestions": [{"type": "addRules", "behavior": "allow", "destination": "userSettings",
+                    "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}]}], "context": context});
+            match kind(serde_json::from_value(request).unwrap()) {
+                Some(AskKind::Permission { always, details, .. }) => (always, details),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(ask(json!({})).0.as_deref(), Some("`Bash(ls:*)` (for this session)"));
+        let (always, details) = ask(
+            json!({"suppress_always_allow_rule": true, "classifier_approvable": false,
+            "matched_ask_rule": {"source": "userSettings", "tool_name": "Bash", "rule_content": "l\u{202e}s"}}),
+        );
+        assert_eq!(always, None);
+        assert!(details.contains("safety check") && details.contains("`Bash(l⟨U+202E⟩s)`"), "{details}");
+    }
+
+    #[test]
+    fn a_form_of_a_server_is_asked_field_by_field() {
+        let request = json!({"kind": "elicitation", "server": "shop", "message": "Your order", "form": [
+            {"name": "size", "label": "Size", "required": true, "kind": {"type": "choice",
+                "options": [{"value": "s", "label": "Small"}, {"value": "l", "label": "Large"}]}},
+            {"name": "count", "label": "Count", "required": false,
+                "kind": {"type": "number", "integer": true, "minimum": 1.0, "maximum": null}},
+        ]});
+        let request: RequestKind = serde_json::from_value(request).unwrap();
+        let RequestKind::Elicitation { form: Some(fields), .. } = request.clone() else { panic!() };
+        let Some(AskKind::Questions(questions)) = kind(request) else { panic!() };
+        assert_eq!(questions[0].question, "shop: Your order Size");
+        assert_eq!(questions[0].options, [("Small".into(), String::new()), ("Large".into(), String::new())]);
+        assert!(questions[1].question.ends_with("Count. Reply with - to leave it out"));
+        let answered = |size: &str, count: &str| {
+            let answers = [size, count].map(|word| (String::new(), vec![word.to_owned()]));
+            content(&fields, &answers).map(Value::Object)
+        };
+        assert_eq!(answered("Large", "2"), Ok(json!({"size": "l", "count": 2})));
+        assert_eq!(answered("Small", "-"), Ok(json!({"size": "s"})));
+        assert!(answered("Huge", "-").is_err() && answered("Small", "0").is_err());
+        let link = json!({"kind": "elicitation", "server": "shop", "message": "Sign in", "url": "https://a.b/\u{202e}"});
+        let Some(AskKind::Permission { details, always: None, .. }) =
+            kind(serde_json::from_value(link).unwrap())
+        else {
+            panic!()
+        };
+        assert!(details.contains("`https://a.b/⟨U+202E⟩`"), "{details}");
     }
 }

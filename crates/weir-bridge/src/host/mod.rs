@@ -16,7 +16,9 @@ use weir_host::{
 };
 use weir_session::Decision;
 use weir_transcript::RequestKind;
-use weir_wire::{MessageId, PermissionUpdate, QuestionAnswers, RawJson, RequestId, ToolUseId};
+use weir_wire::{
+    MessageId, PermissionUpdate, QuestionAnswers, RequestId, RuleDestination, Suggestion, ToolUseId,
+};
 
 use crate::channel::{Doing, OutgoingFile};
 use crate::driver::{Engine, EngineError, Prompt};
@@ -49,16 +51,13 @@ impl HostEngine {
         !from_chat.is_empty() && !from_chat.contains(&true)
     }
 
-    /// The rules that would let a request pass from now on, as the CLI suggested them.
+    /// The rules that would let such requests pass for the rest of the session, as the CLI suggested them.
     fn rules(&self, request: &str) -> Vec<PermissionUpdate> {
         let known = self.suggestions.lock().unwrap_or_else(PoisonError::into_inner);
         let rules = known.get(request).into_iter().flatten();
-        rules
-            .filter_map(|rule| {
-                let rule = asking::for_session(rule);
-                RawJson::parse(rule.to_string().as_bytes()).ok().map(PermissionUpdate::suggested)
-            })
-            .collect()
+        // A chat stores nothing in anyone's settings.
+        let for_session = |suggestion: Suggestion| suggestion.update(RuleDestination::Session);
+        rules.filter_map(|rule| Suggestion::read(rule).map(for_session)).collect()
     }
 }
 

@@ -320,6 +320,13 @@ fn a_form_is_answered_with_what_fits_it() {
     ] {
         assert_eq!(served.client.post(&path, &bad).status, 422, "{bad}");
     }
+    let odd = FORM.replace(r#"{"enum":["s","l"]}"#, r#"{"type":"object"}"#);
+    let other = served.session();
+    let unknown = asks(&served, &other, &odd);
+    assert_eq!(unknown["kind"]["form"], Value::Null);
+    let at = format!("/v1/sessions/{other}/elicitations/{}", unknown["id"].as_str().unwrap());
+    served.client.post(&at, &json!({"action": "accept", "content": {"size": {}}})).expect(422);
+    served.client.post(&at, &json!({"action": "decline"})).expect(200);
     // A permission is not an answer to it.
     let allow = json!({"behavior": "allow"});
     served.client.post(&path.replace("elicitations", "permissions"), &allow).expect(422);

@@ -174,6 +174,14 @@ pub(crate) async fn elicitation(
     if body.action != ElicitationAction::Accept && body.content.is_some() {
         return Err(Problem::unprocessable("bad_answer", "only an answer that accepts has content"));
     }
+    if body.action == ElicitationAction::Accept {
+        let asked = app.host().request(&id, &RequestId::from(request.as_str())).await?;
+        // Nobody could say whether the content fits.
+        if let Some(RequestKind::Elicitation { url: None, form: None, .. }) = asked.map(|asked| asked.kind) {
+            let detail = "this form has a shape that cannot be answered here; decline it";
+            return Err(Problem::unprocessable("bad_answer", detail));
+        }
+    }
     let mut value = json!({"action": body.action});
     if let (Some(content), Some(value)) = (body.content, value.as_object_mut()) {
         value.insert("content".to_owned(), Value::Object(content));

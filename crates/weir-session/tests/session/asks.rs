@@ -298,6 +298,23 @@ async fn an_elicitation_is_answered_declined_or_expired_in_its_own_form() {
     let value = json!({"action": "accept", "content": {"name": "Ada"}});
     session.answer(&RequestId::new("e1"), Decision::Value(value.clone()), None).await.unwrap();
     assert_eq!(cli.hears_answer("e1").await["response"], value);
+    // What does not fit a form that Weir knows is refused, and the request stays open.
+    let form = json!({"subtype": "elicitation", "mcp_server_name": "s", "message": "Your size?", "mode": "form",
+        "requested_schema": {"type": "object", "required": ["size"], "properties": {"size": {"enum": ["s", "l"]}}}});
+    cli.asks("e0", form).await;
+    quiet().await;
+    for bad in [
+        json!({"action": "accept"}),
+        json!({"action": "accept", "content": {"size": "m"}}),
+        json!({"action": "perhaps"}),
+        json!({}),
+    ] {
+        let refused = session.answer(&RequestId::new("e0"), Decision::Value(bad.clone()), None).await;
+        assert!(matches!(refused, Err(SessionError::BadAnswer(_))), "{bad}");
+    }
+    let value = json!({"action": "accept", "content": {"size": "l"}});
+    session.answer(&RequestId::new("e0"), Decision::Value(value.clone()), None).await.unwrap();
+    assert_eq!(cli.hears_answer("e0").await["response"], value);
     cli.asks("e2", ask.clone()).await;
     quiet().await;
     session.answer(&RequestId::new("e2"), Decision::deny("no"), None).await.unwrap();
