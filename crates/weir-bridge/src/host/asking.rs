@@ -179,8 +179,8 @@ fn fenced(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn what_would_be_written_is_shown_as_it_would_be() {
