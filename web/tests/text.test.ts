@@ -95,6 +95,7 @@ describe("rules that the CLI suggests", () => {
   it("are told exactly", () => {
     expect(ruleOf(rule)).toBe("Bash(ls:*)");
     expect(ruleOf({ ...rule, rules: [{ toolName: "mcp__a__b" }] })).toBe("mcp__a__b (every call)");
+    expect(ruleOf({ ...rule, rules: [{ toolName: "Bash", ruleContent: "a\nb" }] })).toBe("Bash(a␊b)");
     expect(ruleOf(mode)).toBe("Accept all edits");
     expect(ruleOf({ type: "addDirectories", directories: ["/a", "/b"] })).toBe("Folder /a, /b");
     for (const other of [null, "x", { ...rule, behavior: "deny" }, { ...rule, rules: [] }, { type: "removeRules" }])

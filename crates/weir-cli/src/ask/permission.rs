@@ -138,9 +138,10 @@ fn body(ask: &PermissionRequest, preview: Option<&FilePreview>, style: Style) ->
     let known: Vec<String> = KNOWN.iter().filter_map(|name| member(name)).map(reveal_command).collect();
     lines.extend(known.iter().flat_map(|text| text.lines()).map(str::to_owned));
     if let Some(about) = ask.description.as_deref().or_else(|| member("description")) {
-        let about = one_line(about);
-        if !lines.contains(&about) {
-            lines.push(style.faint(&about));
+        let path = member("file_path").or_else(|| member("notebook_path")).unwrap_or_default();
+        let is_told = KNOWN.iter().any(|name| member(name) == Some(about)) || path.ends_with(about);
+        if !is_told {
+            lines.push(style.faint(&one_line(about)));
         }
     }
     match preview {

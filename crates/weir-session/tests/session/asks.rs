@@ -55,6 +55,29 @@ async fn a_handler_that_allows_repeats_the_arguments() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_handler_that_allows_by_name_leaves_to_a_person_what_the_cli_wants_a_person_for() {
+    let (session, mut cli) = running(SessionOptions::new().handler(AllowTools::new(["Bash"]))).await;
+    let rule = json!({"source": "userSettings", "tool_name": "Bash", "rule_content": "rm:*"});
+    let members = [
+        ("requires_user_interaction", json!(true)),
+        ("default_to_no", json!(true)),
+        ("classifier_approvable", json!(false)),
+        ("matched_ask_rule", rule),
+    ];
+    for (member, value) in members {
+        let mut ask = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}});
+        ask[member] = value;
+        cli.asks(member, ask).await;
+        assert_eq!(cli.hears_answer(member).await["response"]["behavior"], "deny", "{member}");
+    }
+    let passes = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {}, "default_to_no": false,
+        "classifier_approvable": true, "suppress_always_allow_rule": true});
+    cli.asks("r1", passes).await;
+    assert_eq!(cli.hears_answer("r1").await["response"]["behavior"], "allow");
+    session.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_permission_that_nobody_answers_in_time_is_denied_and_the_view_says_expired() {
     let mut options = SessionOptions::new().handler(LeaveOpen);
     options.limits.answer = Some(Duration::from_secs(10));

@@ -37,7 +37,10 @@ export function ruleOf(suggestion: unknown): string | null {
   if (type === "addRules" && behavior === "allow" && rules?.length) {
     return rules
       .map(({ toolName, ruleContent }) =>
-        typeof ruleContent === "string" ? `${String(toolName)}(${ruleContent})` : `${String(toolName)} (every call)`,
+        // A rule is one line; a line break in it is a part of it.
+        typeof ruleContent === "string"
+          ? `${String(toolName)}(${ruleContent.replaceAll("\n", "␊")})`
+          : `${String(toolName)} (every call)`,
       )
       .join(", ");
   }
