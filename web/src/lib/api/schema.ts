@@ -469,6 +469,31 @@ export type FilePreview = {
   removed: number;
 };
 
+export type Finding = {
+  file: string;
+  kind: FindingKind;
+  what: string;
+};
+
+export type FindingKind = "hook" | "credential" | "mcp_server" | "environment" | "git" | "permission" | "setting" | "plugin" | "command" | "unreadable" | "instructions";
+
+export type Findings = {
+  fingerprint: string;
+  inherited: string;
+  items: Array<Finding>;
+  more: number;
+};
+
+export type Folder = FolderReport & {
+  seal: string;
+};
+
+export type FolderReport = {
+  cwd: string;
+  findings: Findings;
+  standing: Standing;
+};
+
 export type ForkSession = {
   name?: string | null;
 };
@@ -487,9 +512,11 @@ export type FormOption = {
   value: string;
 };
 
+export type FormatKind = "text" | "json_object" | "json_schema";
+
 export type Health = {
-  reasons?: Array<string>;
   detail?: string | null;
+  reasons?: Array<string>;
   status: string;
 };
 
@@ -547,7 +574,9 @@ export type Me = {
   permission_modes: Array<string>;
   role: Role;
   roots: Array<string>;
+  sandbox: boolean;
   session?: string | null;
+  slash_commands: Array<string>;
   version: string;
 };
 
@@ -871,6 +900,7 @@ export type RuleDestination = "session" | "localSettings" | "projectSettings" | 
 
 export type SendMessage = {
   client_id: string;
+  command?: SlashCommand | null;
   images?: Array<Image>;
   mode?: MessageMode;
   text?: string;
@@ -949,12 +979,19 @@ export type ShareSession = {
   expires_in_s?: number | null;
 };
 
+export type SlashCommand = {
+  arguments?: string;
+  name: string;
+};
+
 export type SnapshotEvent = {
   messages: Array<MessageInfo>;
   seq: number;
   session: SessionInfo;
   view: View;
 };
+
+export type Standing = "trusted" | "changed" | "new";
 
 export type Status = {
   state: "starting";
@@ -1093,6 +1130,11 @@ export type TranscriptPage = {
   entries: Array<Entry>;
   next_before?: number | null;
   seq: number;
+};
+
+export type TrustFolder = {
+  cwd: string;
+  seal: string;
 };
 
 export type Turn = {
