@@ -97,8 +97,12 @@ pub(crate) fn arguments(
     if !start.project_settings && supports("--setting-sources") {
         args.value("--setting-sources", "user");
     }
-    // Said always: otherwise the mode would be what some file of settings says.
-    args.value("--permission-mode", options.permission_mode.as_deref().unwrap_or("default"));
+    match &options.permission_mode {
+        Some(mode) => args.value("--permission-mode", mode),
+        // Said always: otherwise the mode would be what some file of settings says. A version without it has no modes.
+        None if supports("--permission-mode") => args.value("--permission-mode", "default"),
+        None => {}
+    }
     args.list("--allowedTools", &options.allowed_tools);
     args.list("--disallowedTools", &options.disallowed_tools);
     for directory in &options.add_dirs {

@@ -168,8 +168,9 @@ fn a_try_after_a_kill_of_the_server_does_not_begin_again() {
 
 #[test]
 fn a_turn_that_waits_for_a_process_is_taken_back_when_its_client_has_gone() {
-    let mut served = Served::with(&["--openai-grace", "100ms", "--max-processes", "1"]);
-    // The only process waits for a permission.
+    let mut served =
+        Served::with(&["--openai-grace", "100ms", "--max-processes", "1", "--max-awaiting", "0"]);
+    // The only process waits for a permission, and does not give its place back.
     let mut first = chat(&script(
         r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch first"}},{"text":"Finished"}"#,
     ));

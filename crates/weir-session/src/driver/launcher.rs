@@ -32,6 +32,8 @@ pub(crate) struct Launcher {
     how: How,
     /// The folder as it was found for the start that is being made.
     admitted: Option<Admitted>,
+    /// The flags that the process was given without knowing whether it has them.
+    assumed: Vec<&'static str>,
     /// The files with the system prompts of the process that runs.
     prompts: Vec<tempfile::TempPath>,
     /// Held as long as the session lives: one owner for a session id, one writer for a workspace.
@@ -77,6 +79,7 @@ impl Launcher {
             fingerprint: None,
             how,
             admitted: None,
+            assumed: Vec::new(),
             prompts: Vec::new(),
             locks: Vec::new(),
         }
@@ -131,7 +134,7 @@ impl Launcher {
     /// Notes what a CLI can do. Says whether the next one is started or greeted in another way: because this one is too
     /// old to be asked whether it is ready, or because it was given a flag that it does not have.
     pub(super) fn learn(&mut self, known: Capabilities) -> bool {
-        let lacks_flags = ASSUMED.iter().any(|flag| !known.has_flag(flag));
+        let lacks_flags = self.assumed.iter().any(|flag| !known.has_flag(flag));
         if let How::Cli(Some(prepared)) = &mut self.how {
             prepared.capabilities = Some(Box::new(known));
         }
@@ -232,6 +235,9 @@ impl Launcher {
                     let version = capabilities.as_ref().map(|known| known.version());
                     failed(StartError::Unsupported { version, flags })
                 })?;
+                let is_passed =
+                    |flag: &&str| args.iter().any(|arg| arg.as_encoded_bytes().starts_with(flag.as_bytes()));
+                self.assumed = ASSUMED.into_iter().filter(is_passed).collect();
                 let mut launch = launch(&self.options, program, args);
                 launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
                 self.prompts = files;
