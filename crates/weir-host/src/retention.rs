@@ -37,7 +37,7 @@ impl Retention {
     }
 
     /// Those to remove, of all that there are. `excess` is what the log takes beyond the limit.
-    fn chosen<'a>(self, rows: &'a [Conversation], now: i64, excess: u64) -> Vec<&'a Conversation> {
+    fn chosen(self, rows: &[Conversation], now: i64, excess: u64) -> Vec<&Conversation> {
         let age = |row: &Conversation| {
             u64::try_from(now - row.updated_at).map_or(Duration::ZERO, Duration::from_millis)
         };

@@ -42,7 +42,7 @@ pub struct PermissionRequest {
     /// Rules that would let it pass from now on.
     pub suggestions: Vec<Value>,
     /// What the CLI says about the request apart from the call itself.
-    pub context: PermissionContext,
+    pub context: Box<PermissionContext>,
 }
 
 /// Questions with choices for a person.
@@ -204,7 +204,7 @@ impl Ask {
             reason: owned(ask.decision_reason),
             blocked_path: owned(ask.blocked_path),
             suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
-            context: ask.context(),
+            context: Box::new(ask.context()),
         })
     }
 }

@@ -171,11 +171,10 @@ impl Bridge {
 
     /// Cards of a chat are posted in their order: of those that are not there yet, the first is in turn.
     pub(super) fn cards_in_turn(&self) -> impl Iterator<Item = &Card> {
-        let mut waiting: HashSet<&Place> = HashSet::new();
-        self.cards.values().filter_map(move |card| {
-            let is_in_turn = card.record.message.is_some() || waiting.insert(&card.record.place);
-            is_in_turn.then_some(card)
-        })
+        let mut waiting: HashSet<Place> = HashSet::new();
+        let is_in_turn =
+            move |card: &&'_ Card| card.record.message.is_some() || waiting.insert(card.record.place.clone());
+        self.cards.values().filter(is_in_turn)
     }
 
     pub(super) fn waits_for_another(&self, card: &Card) -> bool {

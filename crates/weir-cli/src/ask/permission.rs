@@ -250,7 +250,7 @@ mod tests {
             reason: None,
             blocked_path: None,
             suggestions,
-            context: weir_wire::PermissionContext::default(),
+            context: Box::default(),
         }
     }
 

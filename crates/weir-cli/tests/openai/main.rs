@@ -1,7 +1,12 @@
 //! OpenAI's own clients against `weir serve` on the simulated CLI.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod branches;
 #[path = "../common/mod.rs"]

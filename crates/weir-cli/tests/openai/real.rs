@@ -83,7 +83,12 @@ fn real_clis_answer_in_a_schema_and_branch() {
             let answer = served.client.post(RESPONSES, &body).expect(200);
             let id = answer.json()["id"].as_str().unwrap().to_owned();
             // How much of the conversation the model was shown.
-            let shown = api.requests().into_iter().rfind(|request| request.is_message()).unwrap().messages;
+            let shown = api
+                .requests()
+                .into_iter()
+                .rfind(weir_testkit::api::RecordedRequest::is_message)
+                .unwrap()
+                .messages;
             (id, answer.header("x-weir-session").to_owned(), shown)
         };
         let (first, session, one) = respond("One.", None);

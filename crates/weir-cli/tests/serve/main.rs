@@ -1,7 +1,12 @@
 //! `weir serve`, `weir token` and `weir demo` from outside, on the simulated CLI.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on should stop"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

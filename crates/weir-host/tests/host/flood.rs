@@ -39,11 +39,11 @@ async fn a_session_has_one_checkpoint_at_a_time_however_fast_it_grows() {
     store.hold_checkpoints();
     flood(&host, &id).await;
     until("a checkpoint is begun", || !store.waiting().is_empty()).await;
-    assert_eq!(store.waiting(), [id.clone()]);
+    assert_eq!(store.waiting(), std::slice::from_ref(&id));
     // What was asked for in the meantime, dozens of times, is one more. Then there is nothing left to do.
     store.let_one_round_pass();
     until("it is done once more", || !store.waiting().is_empty()).await;
-    assert_eq!(store.waiting(), [id.clone()]);
+    assert_eq!(store.waiting(), std::slice::from_ref(&id));
     let made = host.metrics().checkpoints;
     store.let_one_round_pass();
     until("it is at rest", || host.metrics().checkpoints_running == 0).await;

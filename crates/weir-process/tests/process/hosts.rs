@@ -146,7 +146,7 @@ async fn play_runaway(folder: &Path) {
     tell("cli", process.handle.id().unwrap());
     tell("tool", tool);
     tell("watcher", ProcessId::of(weir_process::watcher_pid().unwrap()).unwrap());
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test]

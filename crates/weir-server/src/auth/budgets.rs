@@ -153,8 +153,10 @@ mod tests {
 
     #[track_caller]
     fn reserved(payment: Payment) -> u64 {
-        let Payment::Reserved(ticket) = payment else { panic!("{payment:?}") };
-        ticket
+        match payment {
+            Payment::Reserved(ticket) => ticket,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

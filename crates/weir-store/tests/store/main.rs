@@ -16,7 +16,8 @@ mod export;
 mod following;
 #[cfg(test)]
 mod full_disk;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod maintenance;
 #[cfg(test)]
 mod model;
@@ -24,13 +25,15 @@ mod model;
 mod opening;
 #[cfg(test)]
 mod power_loss;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod reserve;
 #[cfg(test)]
 mod searching;
 #[cfg(test)]
 mod sharing;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod small_disk;
 #[cfg(test)]
 mod support;

@@ -50,7 +50,7 @@ impl Fold {
                 reason: owned(ask.decision_reason),
                 blocked_path: owned(ask.blocked_path),
                 suggestions: ask.permission_suggestions.iter().map(weir_wire::RawJson::to_value).collect(),
-                context: ask.context(),
+                context: Box::new(ask.context()),
             },
         };
         let is_new = self.open_request(id.clone(), call, kind, sink);

@@ -51,7 +51,7 @@ pub enum RequestKind {
         suggestions: Vec<Value>,
         /// What the CLI says about the request apart from the call itself.
         #[serde(default, skip_serializing_if = "PermissionContext::is_empty")]
-        context: PermissionContext,
+        context: Box<PermissionContext>,
     },
     /// Questions with choices.
     Question {

@@ -28,7 +28,7 @@ use crate::id::RequestId;
 /// let request = Outgoing::Request { id: RequestId::from("r1"), request: HostRequest::Interrupt };
 /// assert_eq!(
 ///     request.to_line(),
-///     "{\"request\":{\"subtype\":\"interrupt\"},\"request_id\":\"r1\",\"type\":\"control_request\"}\n",
+///     "{\"request\":{\"cancel_queued\":true,\"subtype\":\"interrupt\"},\"request_id\":\"r1\",\"type\":\"control_request\"}\n",
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq)]

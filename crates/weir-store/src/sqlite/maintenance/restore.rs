@@ -87,11 +87,10 @@ fn put_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
         return Ok(None);
     }
     // A file that cannot be opened at all is kept as it is, with all that belongs to it.
-    if let Ok((database, connection)) = existing(path) {
-        match take_alone(&database, &connection) {
-            Err(error @ StoreError::Locked { .. }) => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+    if let Ok((database, connection)) = existing(path)
+        && let Err(error @ StoreError::Locked { .. }) = take_alone(&database, &connection)
+    {
+        return Err(error);
     }
     let kept = beside(path, &format!(".before-restore-{}", now() / 1000));
     if kept.exists() {

@@ -157,7 +157,7 @@ fn request(sim: &Sim, call: &Call, input: &Json, question: &Question) -> Json {
         Misbehaviour::AskWith(members) => Some(members.clone()),
         _ => None,
     });
-    for (name, value) in more.iter().flat_map(|members| members.members()) {
+    for (name, value) in more.iter().flat_map(Json::members) {
         request.set(name, value);
     }
     request
