@@ -84,13 +84,13 @@ mod tests {
     use super::*;
 
     fn check(policy: &ToolPolicy, rules: &[&str]) -> Result<Vec<String>, String> {
-        policy.check(rules.iter().map(|rule| (*rule).to_owned()).collect(), Path::new("/work/project"))
+        policy.check(rules.iter().map(|rule| (*rule).to_owned()).collect(), Path::new("/srv/project"))
     }
 
     #[test]
     fn reading_is_reading_inside_the_folder() {
         let policy = ToolPolicy::default();
-        assert_eq!(check(&policy, &["Read", "Grep", "Glob"]).unwrap(), ["Read(//work/project/**)"]);
+        assert_eq!(check(&policy, &["Read", "Grep", "Glob"]).unwrap(), ["Read(//srv/project/**)"]);
         assert_eq!(check(&policy, &["Read(src/**)", "TodoWrite"]).unwrap(), ["Read(src/**)", "TodoWrite"]);
     }
 
