@@ -86,6 +86,13 @@ pub enum Command {
     Interrupt,
     /// Ends the process; the conversation can go on later.
     Stop,
+    /// Ends one task in the background, and tells which in a [`Report::Task`] with this number.
+    StopTask {
+        /// The number.
+        number: u64,
+        /// The task: its place in the list of [`Facts::tasks`], from 1, or its name.
+        task: String,
+    },
     /// Answers what the CLI asks.
     Answer {
         /// The request.
@@ -213,6 +220,13 @@ pub enum Report {
         /// The facts; none if the conversation has not begun.
         facts: Option<Facts>,
     },
+    /// What came of ending a task in the background.
+    Task {
+        /// The number of the command.
+        number: u64,
+        /// In a sentence.
+        how: String,
+    },
     /// Whether conversations may work in a folder.
     Folder {
         /// The number of the question.
@@ -319,4 +333,6 @@ pub struct Facts {
     pub cost_usd: Option<f64>,
     /// Most that it may cost.
     pub max_cost_usd: Option<f64>,
+    /// What runs in the background, in words.
+    pub tasks: Vec<String>,
 }

@@ -68,6 +68,18 @@ pub trait Engine: Debug + Send + Sync {
     /// Ends the turn that runs.
     fn interrupt<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>>;
 
+    /// Ends one task in the background: the one at this place of [`Facts::tasks`], from 1, or of this name. Says which it
+    /// was. An engine without tasks need not look.
+    fn stop_task<'a>(
+        &'a self,
+        _session: &'a str,
+        _task: &'a str,
+        _by: &'a str,
+    ) -> Doing<'a, Result<String, EngineError>> {
+        let message = "Nothing runs in the background.".to_owned();
+        Box::pin(std::future::ready(Err(EngineError { message, passing: false })))
+    }
+
     /// Ends the process.
     fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>>;
 

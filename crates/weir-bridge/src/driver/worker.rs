@@ -170,6 +170,14 @@ impl Worker {
                     let _ = engine.stop(&session, "the chat").await;
                 }
             }
+            Command::StopTask { number, task } => {
+                let stopped = match self.session(conversation).await {
+                    Ok(session) => engine.stop_task(&session, &task, "the chat").await,
+                    Err(error) => Err(error),
+                };
+                let how = stopped.map_or_else(|error| error.message, |task| format!("Stopped: {task}"));
+                self.report(key, Report::Task { number, how });
+            }
             Command::Answer { request, answer, by } => {
                 let answered = match self.session(conversation).await {
                     Ok(session) => engine.answer(&session, &request, answer, &by).await,

@@ -1,5 +1,6 @@
 //! Files that came with a message, put where the agent can read them.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use crate::driver::{EngineError, PromptFile};
@@ -15,11 +16,19 @@ pub(super) fn write(workspace: &Path, files: &[PromptFile]) -> Result<Vec<String
         message: format!("The file could not be put into the workspace: {error}."),
         passing: false,
     };
-    std::fs::create_dir_all(&folder).map_err(failed)?;
+    // A link in its place, which an agent could have made, would lead the files out of the workspace.
+    match folder.symlink_metadata() {
+        Ok(known) if known.is_dir() => {}
+        Ok(_) => return Err(failed(std::io::Error::other(format!("{FOLDER} is not a folder")))),
+        Err(_) => std::fs::create_dir(&folder).map_err(failed)?,
+    }
     let mut names = Vec::new();
     for file in files {
         let name = free_name(&folder, &safe_name(&file.name));
-        std::fs::write(folder.join(&name), &file.data).map_err(failed)?;
+        let mut new = std::fs::File::options();
+        // A new file and no other: a link of that name is not followed.
+        let mut new = new.write(true).create_new(true).open(folder.join(&name)).map_err(failed)?;
+        new.write_all(&file.data).map_err(failed)?;
         names.push(format!("{FOLDER}/{name}"));
     }
     Ok(names)
@@ -32,5 +41,30 @@ pub(super) fn mention(text: &str, names: &[String]) -> String {
         format!("These files came: {list}")
     } else {
         format!("{text}\n\n(Files: {list})")
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stay_in_the_workspace() {
+        let place = tempfile::tempdir().unwrap();
+        let (workspace, outside) = (place.path().join("workspace"), place.path().join("outside"));
+        for folder in [&workspace, &outside] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let file = || PromptFile {
+            name: "a.txt".to_owned(),
+            media_type: "text/plain".to_owned(),
+            data: b"x".to_vec(),
+            is_picture: false,
+        };
+        assert_eq!(write(&workspace, &[file()]).unwrap(), [".weir-incoming/a.txt"]);
+        std::fs::remove_dir_all(workspace.join(FOLDER)).unwrap();
+        std::os::unix::fs::symlink(&outside, workspace.join(FOLDER)).unwrap();
+        assert!(write(&workspace, &[file()]).is_err());
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
     }
 }

@@ -15,7 +15,7 @@ use weir_host::{
     MessageMode, MessageState, NewMessage, NewSession, WatchQuery,
 };
 use weir_session::Decision;
-use weir_transcript::RequestKind;
+use weir_transcript::{BackgroundTask, RequestKind};
 use weir_wire::{
     MessageId, PermissionUpdate, QuestionAnswers, RequestId, RuleDestination, Suggestion, ToolUseId,
 };
@@ -200,6 +200,26 @@ impl Engine for HostEngine {
         })
     }
 
+    fn stop_task<'a>(
+        &'a self,
+        session: &'a str,
+        task: &'a str,
+        by: &'a str,
+    ) -> Doing<'a, Result<String, EngineError>> {
+        Box::pin(async move {
+            let id = session_id(session)?;
+            let view = self.host.view(&id).await.map_err(|error| failed(&error))?;
+            let place = task.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let named = || view.tasks.iter().find(|known| known.id.as_str() == task);
+            let Some(found) = place.and_then(|place| view.tasks.get(place)).or_else(named) else {
+                let message = format!("There is no such task; {} run in the background.", view.tasks.len());
+                return Err(EngineError { message, passing: false });
+            };
+            self.host.stop_task(&id, &found.id, &Actor::new(by)).await.map_err(|error| failed(&error))?;
+            Ok(task_in_words(found))
+        })
+    }
+
     fn stop<'a>(&'a self, session: &'a str, by: &'a str) -> Doing<'a, Result<(), EngineError>> {
         Box::pin(async move {
             let id = session_id(session)?;
@@ -311,7 +331,11 @@ impl Engine for HostEngine {
             let query = ListSessions { search: Some(key.to_owned()), ..ListSessions::default() };
             let page = self.host.list(query).await.ok()?;
             let info = page.sessions.into_iter().find(|info| info.key.as_deref() == Some(key))?;
+            let id = session_id(&info.id).ok()?;
+            let view = self.host.view(&id).await.ok();
+            let tasks = view.iter().flat_map(|view| &view.tasks).map(task_in_words).collect();
             Some(Facts {
+                tasks,
                 session: info.id,
                 status: info.status.as_str().to_owned(),
                 model: info.model,
@@ -321,6 +345,13 @@ impl Engine for HostEngine {
             })
         })
     }
+}
+
+/// A task in the background, in a line that hides nothing.
+fn task_in_words(task: &BackgroundTask) -> String {
+    let words = if task.description.is_empty() { task.id.as_str() } else { &task.description };
+    let words: String = weir_transcript::reveal(words).chars().take(200).collect();
+    words.replace('\n', " ")
 }
 
 /// How a message came to its end, for the chat.

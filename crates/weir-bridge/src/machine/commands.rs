@@ -18,6 +18,7 @@ enum About {
     Cost,
     Status,
     Folder,
+    Task,
 }
 
 impl Bridge {
@@ -27,6 +28,7 @@ impl Bridge {
         self.scope_for(&key, &record.place);
         match typed.name.as_str() {
             "new" => self.new_conversation(record),
+            "stop" if !typed.argument.is_empty() => self.stop_task(record, &typed.argument),
             "stop" => self.stop(record),
             "status" => self.describe(record, About::Status),
             "cost" => self.describe(record, About::Cost),
@@ -65,7 +67,7 @@ impl Bridge {
         let Some(scope) = self.scopes.get(&record.scope) else { return };
         let text = match question.about {
             About::Cost => words::cost(facts),
-            About::Status | About::Folder => words::status(scope, facts),
+            About::Status | About::Folder | About::Task => words::status(scope, facts),
         };
         self.done(&record, &text);
     }
@@ -89,6 +91,21 @@ impl Bridge {
         let text = if running || forgotten > 0 { "Stopping." } else { "Nothing runs here." };
         let text = words::with_forgotten(text.to_owned(), forgotten);
         self.done(record, &text);
+    }
+
+    /// Ends one task in the background. What is said comes from the engine, which knows them.
+    fn stop_task(&mut self, record: &InboxRecord, task: &str) {
+        let number = self.next_id();
+        self.questions.insert(number, Question { message: record.id, about: About::Task });
+        self.tell_engine(&record.scope, Command::StopTask { number, task: task.to_owned() });
+    }
+
+    /// The engine told what came of ending a task.
+    pub(super) fn task_stopped(&mut self, number: u64, how: &str) {
+        let Some(question) = self.questions.remove(&number) else { return };
+        if let Some(record) = self.inbox.get(&question.message).cloned() {
+            self.done(&record, how);
+        }
     }
 
     fn new_conversation(&mut self, record: &InboxRecord) {

@@ -42,6 +42,7 @@ impl Bridge {
             Report::TooLate { request, how } => self.too_late(&request, &how),
             Report::Unasked { text } => self.tell_scope(key, &text),
             Report::Facts { number, facts } => self.described(number, facts.as_ref()),
+            Report::Task { number, how } => self.task_stopped(number, &how),
             Report::Folder { number, folder } => self.looked_at(number, folder),
             Report::Pictures(files) => self.pictured(key, conversation, files),
             // The driver sees to that.

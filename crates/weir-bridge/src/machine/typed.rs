@@ -20,7 +20,12 @@ const fn known(name: &'static str, usage: &'static str, does: &'static str, role
 /// The commands that work in a chat, in the order in which `/help` lists them.
 const COMMANDS: [Known; 8] = [
     known("new", "/new", "begins another conversation", Role::User),
-    known("stop", "/stop", "ends what runs and forgets what waits", Role::User),
+    known(
+        "stop",
+        "/stop",
+        "ends what runs and forgets what waits, `/stop N` ends one task in the background",
+        Role::User,
+    ),
     known("status", "/status", "says how this conversation is doing", Role::User),
     known("model", "/model NAME", "takes another model (`/model` alone: the usual one)", Role::User),
     known("cost", "/cost", "says what this conversation has cost", Role::User),

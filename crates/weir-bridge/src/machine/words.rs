@@ -177,6 +177,10 @@ pub(super) fn status(scope: &Scope, facts: Option<&Facts>) -> String {
     };
     lines.push(format!("Model: {}", model.unwrap_or("the CLI's own choice")));
     lines.push(format!("Folder: `{folder}`"));
+    for (place, task) in facts.iter().flat_map(|facts| &facts.tasks).enumerate() {
+        let number = place + 1;
+        lines.push(format!("In the background, {number}: {task} (`/stop {number}` ends it)"));
+    }
     lines.push(cost(facts));
     lines.push(format!("Messages while a turn runs: {queue}; {} waiting", scope.waiting.len()));
     lines.join("\n")

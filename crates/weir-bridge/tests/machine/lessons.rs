@@ -1,7 +1,7 @@
 //! How bridges of others went wrong, as far as the machine decides it.
 
 use weir_bridge::channel::{Place, Sender};
-use weir_bridge::engine::{Command, Ending, EndingOutcome, Report};
+use weir_bridge::engine::{Command, Ending, EndingOutcome, Facts, Report};
 use weir_bridge::machine::{Bridge, Event, Kind, QueueMode, Role, Settings};
 
 use crate::chat::{Chat, anna};
@@ -119,6 +119,26 @@ fn the_scope_is_shown_and_every_command_is_answered() {
         assert!(chat.shown.values().any(|text| text.contains(expected)), "{command}: {:?}", chat.shown);
     }
     assert_eq!(chat.prompts(), [], "no command is a prompt");
+}
+
+#[test]
+fn one_task_in_the_background_can_be_ended_alone() {
+    let mut chat = Chat::new();
+    chat.says(anna(), "1", "something with a task");
+    chat.says(anna(), "1", "/status");
+    let Some(Command::Describe { number }) = chat.commands.last().cloned() else { panic!("it asks") };
+    let facts = Facts { tasks: vec!["a long build".into(), "an agent".into()], ..Facts::default() };
+    chat.report(Report::Facts { number, facts: Some(facts) });
+    let told = |chat: &Chat, words: &str| chat.shown.values().any(|text| text.contains(words));
+    assert!(told(&chat, "2: an agent (`/stop 2` ends it)"), "{:?}", chat.shown);
+    chat.says(anna(), "1", "/stop 2");
+    let Some(Command::StopTask { number, task }) = chat.commands.last().cloned() else {
+        panic!("{:?}", chat.commands)
+    };
+    assert_eq!(task, "2");
+    assert!(!chat.commands.contains(&Command::Interrupt), "what runs goes on");
+    chat.report(Report::Task { number, how: "Stopped: an agent".into() });
+    assert!(told(&chat, "Stopped: an agent"), "{:?}", chat.shown);
 }
 
 #[test]

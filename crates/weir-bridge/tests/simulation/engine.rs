@@ -55,6 +55,9 @@ impl Engine {
             Command::LookAt { number, folder } => {
                 self.report(scope, conversation, Report::Folder { number, folder: Ok(folder) });
             }
+            Command::StopTask { number, task } => {
+                self.report(scope, conversation, Report::Task { number, how: format!("Stopped: {task}") });
+            }
             Command::Answer { request, .. } => self.answer(scope, conversation, request),
             Command::Stop | Command::SetModel { .. } => {}
         }
