@@ -124,6 +124,7 @@ mod tests {
                 goes_first: number % 5 == 4,
                 text: format!("question {number}"),
                 images: Vec::new(),
+                files: Vec::new(),
                 command: None,
             };
             let before = [

@@ -174,6 +174,7 @@ mod tests {
             goes_first: true,
             text: "hello".into(),
             images: vec![Image { media_type: "image/png".into(), data: vec![0, 255, 7] }],
+            files: Vec::new(),
             command: Some(crate::SlashCommand { name: "compact".into(), arguments: String::new() }),
         };
         let failure = Failure { kind: FailureKind::Died, message: "it died".into() };

@@ -66,7 +66,8 @@ impl Record {
     /// Lets go of what only the CLI needs.
     fn slim(&mut self) {
         let text = &self.message.text;
-        if self.message.images.is_empty() && text.len() <= REMEMBERED_TEXT {
+        let has_more = !self.message.images.is_empty() || !self.message.files.is_empty();
+        if !has_more && text.len() <= REMEMBERED_TEXT {
             return;
         }
         let text = text.get(..text.floor_char_boundary(REMEMBERED_TEXT)).unwrap_or(text).to_owned();
@@ -80,6 +81,7 @@ impl Record {
             goes_first: message.goes_first,
             text,
             images: Vec::new(),
+            files: Vec::new(),
             command: message.command.clone(),
         });
     }
@@ -354,6 +356,7 @@ mod tests {
             goes_first: false,
             text: id.into(),
             images: Vec::new(),
+            files: Vec::new(),
             command: None,
         })
     }

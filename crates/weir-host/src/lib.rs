@@ -16,6 +16,7 @@
 //! This crate speaks no HTTP and draws nothing.
 
 mod admission;
+mod attached;
 mod book;
 mod checkpoint;
 mod checkpoints;

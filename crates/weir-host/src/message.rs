@@ -7,6 +7,8 @@ use weir_session::Message;
 use weir_transcript::{ApiError, Delivery, HostEvent, Turn};
 use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
+use crate::attached::AttachedFile;
+
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewMessage {
@@ -18,6 +20,8 @@ pub struct NewMessage {
     pub images: Vec<Image>,
     /// What becomes of it while a turn runs.
     pub mode: MessageMode,
+    /// Files of the session's folder whose content goes with the text, relative to the folder.
+    pub files: Vec<String>,
     /// A slash command of the CLI instead of a text and pictures. Who may use which is for the caller to decide: a
     /// text, whatever it begins with, runs none.
     pub command: Option<SlashCommand>,
@@ -261,6 +265,9 @@ pub(crate) struct StoredMessage {
     pub(crate) text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) images: Vec<Image>,
+    /// Files that go with it, as they were when it was accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<AttachedFile>,
     /// The command that it runs; the text shows it as a person would type it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<SlashCommand>,
@@ -276,21 +283,21 @@ impl StoredMessage {
     }
 
     fn content(&self) -> OutgoingContent {
-        if self.images.is_empty() {
+        if self.images.is_empty() && self.files.is_empty() {
             return OutgoingContent::Text(self.text.clone());
         }
-        let text = Some(&self.text).filter(|text| !text.is_empty());
+        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
+        let texts = text.into_iter().chain(self.files.iter().map(AttachedFile::block));
         let images = self.images.iter().map(|image| OutgoingBlock::Image {
             media_type: image.media_type.clone(),
             data: image.data.clone(),
         });
-        OutgoingContent::Blocks(
-            text.map(|text| OutgoingBlock::Text(text.clone())).into_iter().chain(images).collect(),
-        )
+        OutgoingContent::Blocks(texts.map(OutgoingBlock::Text).chain(images).collect())
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.text.len() + self.images.iter().map(|image| image.data.len()).sum::<usize>()
+        let images = self.images.iter().map(|image| image.data.len()).sum::<usize>();
+        self.text.len() + images + self.files.iter().map(|file| file.text.len()).sum::<usize>()
     }
 }
 

@@ -41,7 +41,7 @@ pub use machine::{Limits, Phase, SendMode, TurnEnd};
 pub use observer::Observer;
 pub use options::{Conversation, SessionOptions};
 pub use pool::{Pool, PoolError, PoolOptions, Pooled, Reservation};
-pub use preview::file_preview;
+pub use preview::{file_preview, read_text_below};
 pub use query::{Query, query};
 #[cfg(feature = "mcp")]
 pub use rmcp;

@@ -43,6 +43,20 @@ pub fn file_preview(tool: &str, input: &Value, cwd: &Path, roots: Option<&[PathB
     })
 }
 
+/// The text of a file below a folder, whose path must be resolved already. Blocks.
+///
+/// Only a regular file of a bounded size is read that lies below the folder after all links were followed.
+///
+/// # Errors
+/// Why it is not read, in words.
+pub fn read_text_below(folder: &Path, file: &Path) -> Result<String, String> {
+    let path = folder.join(file).canonicalize().map_err(|error| error.to_string())?;
+    if !path.starts_with(folder) {
+        return Err("it lies outside the session's folder".to_owned());
+    }
+    read(folder, &path)
+}
+
 /// The path with links followed as far as it exists. None where a part is a link that leads nowhere, or leads back.
 fn resolved(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {

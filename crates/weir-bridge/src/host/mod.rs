@@ -125,6 +125,7 @@ impl Engine for HostEngine {
                     .map(|file| Image { media_type: file.media_type, data: file.data })
                     .collect(),
                 mode: if prompt.steer { MessageMode::Steer } else { MessageMode::Queue },
+                files: Vec::new(),
                 command: None,
             };
             let by = Actor::new(prompt.by);

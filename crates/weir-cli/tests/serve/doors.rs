@@ -112,6 +112,31 @@ fn text_from_outside_runs_no_command() {
 }
 
 #[test]
+fn a_file_is_sent_by_name_and_only_from_the_folder() {
+    let Some(real) = Real::start(&[]) else { return };
+    let place = &real.served.place;
+    std::fs::write(place.path("secret.txt"), SECRET).unwrap();
+    std::fs::write(place.workspace().join("open.txt"), "what-the-owner-wants-to-send").unwrap();
+    symlink(place.path("secret.txt"), place.workspace().join("link.txt")).unwrap();
+    let session = real.served.session();
+    let path = format!("/v1/sessions/{session}/messages");
+    let send = |id: &str, file: &str| {
+        let body = json!({"client_id": id, "text": format!("look at @{file}"), "files": [file]});
+        real.served.client.post(&path, &body)
+    };
+    for (at, file) in ["../secret.txt", "link.txt", "/etc/passwd", "nothing.txt", "."].iter().enumerate() {
+        assert_eq!(code(&send(&format!("bad-{at}"), file).expect(422)), "invalid", "{file}");
+    }
+    let found =
+        real.served.client.get(&format!("/v1/sessions/{session}/files?query=OPEN")).expect(200).json();
+    assert_eq!(found["files"], json!(["open.txt"]));
+    send("good", "open.txt").expect(202);
+    eventually("the file", || real.model_knows("what-the-owner-wants-to-send").then_some(()));
+    real.served.wait_for_status(&session, "idle");
+    assert!(!real.model_knows(SECRET));
+}
+
+#[test]
 fn the_mode_is_that_of_the_session_whatever_the_settings_say() {
     let Some(real) = Real::start(&[]) else { return };
     std::fs::create_dir_all(real.home.join(".claude")).unwrap();

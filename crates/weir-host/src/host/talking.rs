@@ -1,5 +1,6 @@
 //! Talking to a session: messages, answers, interrupt, stop, resume, settings.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use weir_transcript::{HostEvent, RequestState};
 use weir_wire::{MessageId, RequestId, TaskId, slash_command};
 
 use super::Host;
+use crate::attached;
 use crate::book::STOP;
 use crate::core::Lease;
 use crate::error::HostError;
@@ -45,8 +47,14 @@ impl Host {
         by: &Actor,
     ) -> Result<Accepted, HostError> {
         self.check_open()?;
-        let message = self.checked(message, by)?;
+        let files = message.files.clone();
+        let mut message = self.checked(message, by)?;
         let room = self.room(id).await?;
+        if !files.is_empty() {
+            let folder = self.folder_of(&room).await?;
+            message.files = self.blocking(move |_| attached::read(&folder, &files)).await?;
+            self.check_size(&message)?;
+        }
         let message = Arc::new(message);
         let message_id = message.message_id.clone();
         let recording = {
@@ -72,7 +80,9 @@ impl Host {
         let invalid = |reason: &str| Err(HostError::Invalid(reason.to_owned()));
         let text = match &message.command {
             None => message.text,
-            Some(_) if !message.text.is_empty() || !message.images.is_empty() => {
+            Some(_)
+                if !message.text.is_empty() || !message.images.is_empty() || !message.files.is_empty() =>
+            {
                 return invalid("a command comes without a text and without pictures");
             }
             Some(command) => match slash_command(&command.name, &command.arguments) {
@@ -102,13 +112,35 @@ impl Host {
             goes_first: false,
             text,
             images: message.images,
+            files: Vec::new(),
             command: message.command,
         };
+        self.check_size(&message)?;
+        Ok(message)
+    }
+
+    fn check_size(&self, message: &StoredMessage) -> Result<(), HostError> {
         let most = self.core.options.most_message_bytes;
         if message.size() > most {
             return Err(HostError::Invalid(format!("a message may have at most {most} bytes")));
         }
-        Ok(message)
+        Ok(())
+    }
+
+    /// The folder of a session as it is now, which must still lie below a root.
+    async fn folder_of(&self, room: &Lease) -> Result<PathBuf, HostError> {
+        let cwd = room.lock().row.cwd.clone().unwrap_or_default();
+        self.allowed_folder(&cwd).await
+    }
+
+    /// Files of a session's folder whose path has these letters, to send one with a message.
+    ///
+    /// # Errors
+    /// If there is no such session, or its folder may not be used any more.
+    pub async fn find_files(&self, id: &ConversationId, query: &str) -> Result<Vec<String>, HostError> {
+        let room = self.room(id).await?;
+        let (folder, query) = (self.folder_of(&room).await?, query.to_owned());
+        self.blocking(move |_| Ok(attached::find(&folder, &query))).await
     }
 
     fn check_room(&self, state: &State, message: &StoredMessage) -> Result<(), HostError> {
@@ -376,6 +408,7 @@ impl Host {
                     goes_first: true,
                     text: self.core.options.resume_prompt.clone(),
                     images: Vec::new(),
+                    files: Vec::new(),
                     command: None,
                 })));
             }

@@ -10,7 +10,7 @@ use weir_wire::MessageId;
 use super::answer::{self, Answer};
 use super::errors::session_id;
 use super::sessions::may_begin;
-use super::types::{CancelledMessage, MessageList, MessageParams, SendMessage};
+use super::types::{CancelledMessage, FileList, FileParams, MessageList, MessageParams, SendMessage};
 use crate::auth::Principal;
 use crate::extract::{Json, Path, Query};
 use crate::guard::Audited;
@@ -43,6 +43,7 @@ pub(crate) async fn send(
         text: body.text,
         images: body.images,
         mode: body.mode,
+        files: body.files,
         command: body.command,
     };
     let accepted = app.host().send(&id, message, &who.actor()).await?;
@@ -71,6 +72,18 @@ fn check_command(app: &App, who: &Principal, name: &str) -> Result<(), Problem> 
         ),
     };
     Err(Problem::forbidden("slash_command", detail))
+}
+
+/// Lists files of the session's folder, to send one with a message.
+#[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "messages",
+    params(("id" = String, Path, description = "The session."), FileParams),
+    responses((status = 200, description = "The files.", body = FileList)))]
+pub(crate) async fn files(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(params): Query<FileParams>,
+) -> Answer<FileList> {
+    answer::ok(FileList { files: app.host().find_files(&session_id(&id)?, &params.query).await? })
 }
 
 /// Lists messages of a session, the oldest first.

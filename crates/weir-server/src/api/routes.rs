@@ -112,6 +112,7 @@ fn driver() -> Router<App> {
         .route("/v1/sessions/{id}/model", put(control::set_model))
         .route("/v1/sessions/{id}/permission-mode", put(control::set_permission_mode))
         .route("/v1/sessions/{id}/share", post(tokens::share))
+        .route("/v1/sessions/{id}/files", get(messages::files))
         .route("/v1/folder", get(folders::show))
         .route("/v1/folder/trust", put(folders::trust).delete(folders::distrust))
 }
@@ -151,7 +152,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     ),
     paths(
         sessions::create, sessions::list, sessions::show, sessions::change, sessions::delete, sessions::fork,
-        messages::send, messages::list, messages::cancel,
+        messages::send, messages::list, messages::cancel, messages::files,
         control::interrupt, control::stop, control::stop_task, control::resume, control::set_model,
         control::set_permission_mode, asks::permission, asks::preview, asks::question, asks::elicitation,
         history::transcript, history::log, history::export, history::diff, history::tool_output,

@@ -105,11 +105,32 @@ pub(crate) struct SendMessage {
     /// Pictures.
     #[serde(default)]
     pub(crate) images: Vec<Image>,
+    /// Files of the session's folder whose content goes with the text: their paths, relative to the folder.
+    #[serde(default)]
+    #[schema(max_items = 20)]
+    pub(crate) files: Vec<String>,
     /// A slash command instead of a text and pictures; one of `slash_commands` of `/v1/me`.
     pub(crate) command: Option<SlashCommand>,
     /// What becomes of it while a turn runs.
     #[serde(default)]
     pub(crate) mode: MessageMode,
+}
+
+/// Which files of a session's folder.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FileParams {
+    /// Letters of their path; all files where there are none.
+    #[serde(default)]
+    pub(crate) query: String,
+}
+
+/// Files of a session's folder.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FileList {
+    /// Their paths relative to the folder, the likeliest first, at most 50.
+    pub(crate) files: Vec<String>,
 }
 
 /// Which folder.

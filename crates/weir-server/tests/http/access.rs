@@ -44,6 +44,7 @@ const OPERATIONS: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/v1/sessions/{id}/messages/{message_id}/images/{number}", Some(Role::Viewer)),
     ("GET", "/v1/sessions/{id}/events", Some(Role::Viewer)),
     ("POST", "/v1/sessions/{id}/share", Some(Role::Driver)),
+    ("GET", "/v1/sessions/{id}/files", Some(Role::Driver)),
     ("GET", "/v1/folder", Some(Role::Driver)),
     ("PUT", "/v1/folder/trust", Some(Role::Driver)),
     ("DELETE", "/v1/folder/trust", Some(Role::Driver)),
