@@ -78,6 +78,9 @@ export class WeirServer {
       ready,
       "--drain",
       "1s",
+      // Tests allow tools in advance where no card is wanted.
+      "--allow-tools",
+      "*",
       "--env",
       `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`,
       "--env",

@@ -80,10 +80,10 @@ fn check(place: &Place) -> anyhow::Result<Exit> {
     let mut words = format!("{} is {verdict}: {}", place.file.display(), contents(&report));
     if report.format < report.newest_format {
         let (old, new) = (report.format, report.newest_format);
-        words += &format!("\nits format is {old}; the next start of a server brings it to {new}");
+        words.push_str(&format!("\nits format is {old}; the next start of a server brings it to {new}"));
     }
     for problem in &report.problems {
-        words += &format!("\n  {problem}");
+        words.push_str(&format!("\n  {problem}"));
     }
     place.print(&json!({"ok": is_sound, "file": place.file, "report": report}), &words)?;
     if is_sound {
@@ -103,10 +103,10 @@ fn compacted(place: &Place) -> anyhow::Result<Exit> {
     let Compacted { before, after, short_of, .. } = done;
     let mut words = format!("{} had {} and has {}", place.file.display(), size(before), size(after));
     if let Some(short) = short_of {
-        words += &format!(
+        words.push_str(&format!(
             "\nit was not written anew: the disk would need {} more of free space for that",
             size(short)
-        );
+        ));
     }
     place.print(&json!({"ok": true, "file": place.file, "result": done}), &words)?;
     Ok(Exit::Success)
@@ -132,7 +132,10 @@ fn restored(place: &Place, backup: &Path) -> anyhow::Result<Exit> {
     let Restored { report, kept, .. } = &done;
     let mut words = format!("{} has {}", place.file.display(), contents(report));
     if let Some(kept) = kept {
-        words += &format!("\nwhat was there is {}; delete it when you no longer need it", kept.display());
+        words.push_str(&format!(
+            "\nwhat was there is {}; delete it when you no longer need it",
+            kept.display()
+        ));
     }
     place.print(&json!({"ok": true, "file": place.file, "result": done}), &words)?;
     Ok(Exit::Success)

@@ -152,6 +152,11 @@ export class Client {
     return this.#json("PUT", `${at(id)}/permission-mode`, { mode });
   }
 
+  /** Files of the session's folder whose path has these letters. */
+  files(id: string, query: string): Promise<{ files: string[] }> {
+    return this.#json("GET", `${at(id)}/files?${new URLSearchParams({ query })}`);
+  }
+
   folder(cwd: string): Promise<Folder> {
     return this.#json("GET", `v1/folder?${new URLSearchParams({ cwd })}`);
   }

@@ -459,6 +459,10 @@ export type FileDiff = {
 
 export type FileEffect = "creates" | "replaces" | "edits";
 
+export type FileList = {
+  files: Array<string>;
+};
+
 export type FilePreview = {
   added: number;
   cut: boolean;
@@ -901,6 +905,7 @@ export type RuleDestination = "session" | "localSettings" | "projectSettings" | 
 export type SendMessage = {
   client_id: string;
   command?: SlashCommand | null;
+  files?: Array<string>;
   images?: Array<Image>;
   mode?: MessageMode;
   text?: string;

@@ -11,6 +11,8 @@ export interface Outgoing {
   text: string;
   images: Picture[];
   mode: MessageMode;
+  /** Files of the session's folder whose content goes with the text. */
+  files?: string[];
   /** The slash command that the text is, where the server lets it run. */
   command?: SlashCommand;
   at: number;
@@ -43,10 +45,10 @@ export class Outbox {
     text: string,
     images: Picture[],
     mode: MessageMode,
-    command?: SlashCommand,
+    more: { command?: SlashCommand; files?: string[] } = {},
   ): Promise<void> {
     const item: Outgoing = {
-      ...(command ? { command } : {}),
+      ...more,
       clientId: crypto.randomUUID(),
       session,
       text,
@@ -109,6 +111,7 @@ export class Outbox {
     this.#change(item.clientId, { state: "sending" });
     const content = item.command ? { command: item.command } : { text: item.text };
     const message: NewMessage = { client_id: item.clientId, mode: item.mode, ...content };
+    if (item.files && item.files.length > 0) message.files = item.files;
     if (item.images.length > 0) message.images = item.images.map(({ media_type, data }) => ({ media_type, data }));
     try {
       const accepted = await this.#client.send(item.session, message);
