@@ -79,7 +79,8 @@ pub(crate) fn find(folder: &Path, query: &str) -> Vec<String> {
     found
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

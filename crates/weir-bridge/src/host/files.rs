@@ -44,7 +44,8 @@ pub(super) fn mention(text: &str, names: &[String]) -> String {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

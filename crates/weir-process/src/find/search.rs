@@ -135,7 +135,8 @@ fn names() -> impl Iterator<Item = &'static str> {
     names.iter().copied()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
