@@ -173,3 +173,19 @@ fn a_token_that_has_spent_its_budget_is_told_so_and_not_to_try_again() {
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (429, &json!("insufficient_quota")));
     served.stop();
 }
+
+#[test]
+fn a_stream_takes_one_of_the_places_of_its_token() {
+    let served = Served::with(&["--streams-per-token", "1"]);
+    let session = served.session();
+    let watching = served.follow(&session, "view");
+    let mut body = chat(&script(r#"{"text":"Never said."}"#));
+    body["stream"] = json!(true);
+    let refused = served.client.post(CHAT, &body).expect(429);
+    assert_eq!(refused.json()["error"]["type"], "rate_limit_error", "{}", refused.text());
+    assert_eq!(messages(&served).len(), 0, "nothing may begin that cannot be answered");
+    // A whole answer needs no place.
+    body["stream"] = json!(false);
+    served.client.post(CHAT, &body).expect(200);
+    watching.cut();
+}

@@ -57,7 +57,7 @@ pub(crate) async fn session(
         cursor: cursor(&headers)?,
         heartbeat: Some(app.settings().heartbeat),
     };
-    let slot = slot(&app, &who)?;
+    let slot = stream_slot(&app, &who)?;
     // Before the watch: what is revoked in between is noticed.
     let holder = Holder::new(app.tokens(), &who);
     let watch = app.host().watch(&id, query).await?;
@@ -74,7 +74,8 @@ fn cursor(headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
     })
 }
 
-fn slot(app: &App, who: &Principal) -> Result<StreamSlot, Problem> {
+/// Room for one more stream.
+pub(crate) fn stream_slot(app: &App, who: &Principal) -> Result<StreamSlot, Problem> {
     let later = Duration::from_secs(10);
     app.streams().take(who, &app.settings().limits).map_err(|refused| match refused {
         NoStream::Server => {
@@ -128,7 +129,7 @@ pub(crate) async fn all(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
 ) -> Result<Response, Problem> {
-    let slot = slot(&app, &who)?;
+    let slot = stream_slot(&app, &who)?;
     let holder = Holder::new(app.tokens(), &who);
     // Before the list: what changes in between comes after it.
     let watch = app.host().watch_all();

@@ -16,6 +16,7 @@ mod sse;
 mod tokens;
 mod types;
 
+pub(crate) use events::stream_slot;
 pub use routes::app;
 pub(crate) use routes::document;
 pub(crate) use sessions::may_begin;

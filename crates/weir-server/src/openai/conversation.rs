@@ -17,6 +17,7 @@ use crate::api::may_begin;
 use crate::auth::Principal;
 use crate::clock;
 use crate::state::App;
+use crate::streams::StreamSlot;
 
 /// What a request says about itself in its headers.
 #[derive(Debug, Clone)]
@@ -71,6 +72,8 @@ pub(super) struct Conversation {
     pub(super) replayed_for: Option<i64>,
     /// Why the message before this one got no answer.
     pub(super) earlier_failure: Option<String>,
+    /// Its place among the streams of the server, where it is answered as one.
+    _slot: Option<StreamSlot>,
     _attendance: Attendance,
 }
 
@@ -92,6 +95,7 @@ impl Conversation {
         who: Principal,
         request: Request,
         call: Call,
+        slot: Option<StreamSlot>,
     ) -> Result<Self, OpenAiError> {
         let tells_tools = call.tells_tools;
         // In a task of its own: a client that goes away in the middle must not leave a turn that is not registered.
@@ -112,6 +116,7 @@ impl Conversation {
             is_attached,
             replayed_for,
             earlier_failure,
+            _slot: slot,
             _attendance: attendance,
             app,
         })

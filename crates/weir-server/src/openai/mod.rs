@@ -25,6 +25,7 @@ use axum::routing::{any, get, post};
 use axum::{Extension, Router, middleware};
 use weir_openai::{Endpoint, Leniency, OpenAiError};
 
+use crate::api::stream_slot;
 use crate::auth::{Principal, Role};
 use crate::guard::{authenticate, require};
 use crate::state::App;
@@ -132,7 +133,12 @@ async fn answer(endpoint: Endpoint, app: App, who: Principal, headers: HeaderMap
         Err(error) => return errors::response(&error),
     };
     let (is_stream, ignored) = (request.stream, request.ignored.join(", "));
-    let conversation = match Conversation::open(app, who, request, call).await {
+    // Before anything begins: a turn whose answer could not be streamed would be for nothing.
+    let slot = match is_stream.then(|| stream_slot(&app, &who)).transpose() {
+        Ok(slot) => slot,
+        Err(problem) => return errors::response(&errors::of_problem(&problem)),
+    };
+    let conversation = match Conversation::open(app, who, request, call, slot).await {
         Ok(conversation) => conversation,
         Err(error) => return errors::response(&error),
     };
