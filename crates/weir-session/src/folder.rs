@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_process::{Directory, Version};
-use weir_trust::{Findings, Standing, TrustFile, scan};
+use weir_trust::{Findings, Standing, TrustFile, has_settings, scan};
 
 /// The first version that was seen to run nothing that a repository's configuration names when it starts.
 const LEAVES_GIT_PROGRAMS: Version = Version::new(2, 1, 325);
@@ -75,7 +75,7 @@ impl FolderPolicy {
         let (project_settings, hazards) = match &self.trust {
             FolderTrust::Load => (true, Hazards::default()),
             trust => match scan(&folder, home) {
-                Ok(found) => (is_trusted(trust, &folder, &found)?, hazards(&found)),
+                Ok(found) => (is_trusted(trust, &folder, &found, home)?, hazards(&found)),
                 // What cannot be looked at is not trusted, and may be anything.
                 Err(_) => (false, Hazards { settings: true, git: true }),
             },
@@ -84,14 +84,44 @@ impl FolderPolicy {
     }
 }
 
-fn is_trusted(trust: &FolderTrust, folder: &Path, found: &Findings) -> Result<bool, String> {
+fn is_trusted(
+    trust: &FolderTrust,
+    folder: &Path,
+    found: &Findings,
+    home: Option<&Path>,
+) -> Result<bool, String> {
     match trust {
         FolderTrust::LeaveOut => Ok(false),
         FolderTrust::Load => Ok(true),
         FolderTrust::Remembered(file) => file.standing(folder, found).map(|known| known == Standing::Trusted),
-        FolderTrust::CopyOf(file, original) => file.covers_copy(original, found),
+        FolderTrust::CopyOf(file, original) => match file.covers_copy(original, found) {
+            Ok(true) => return above_is_trusted(file, original, folder, home),
+            other => other,
+        },
     }
     .map_err(|error| error.to_string())
+}
+
+/// Whether what counts from above a copy was trusted, too. A copy inside its original has that above it, as it is now.
+fn above_is_trusted(
+    file: &TrustFile,
+    original: &Path,
+    copy: &Path,
+    home: Option<&Path>,
+) -> Result<bool, String> {
+    let is_inside = copy.starts_with(original);
+    for above in copy.ancestors().skip(1).take_while(|above| !is_inside || *above != original) {
+        // What cannot be looked at is not trusted.
+        if has_settings(above, home).unwrap_or(true) {
+            return Ok(false);
+        }
+    }
+    if !is_inside {
+        return Ok(true);
+    }
+    let Ok(found) = scan(original, home) else { return Ok(false) };
+    let standing = file.standing(original, &found).map_err(|error| error.to_string())?;
+    Ok(standing == Standing::Trusted)
 }
 
 fn hazards(found: &Findings) -> Hazards {
@@ -127,5 +157,49 @@ impl Admitted {
             ));
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(file: PathBuf, text: &str) {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
+    #[test]
+    fn a_copy_is_as_trusted_as_its_original_and_what_lies_above_it() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let (repository, inside, outside) =
+            (place.join("repo"), place.join("repo/.ralph/worktrees/a"), place.join("elsewhere/b"));
+        for folder in [&repository, &inside, &outside] {
+            write(folder.join(".claude/settings.json"), "{\"model\": \"opus\"}");
+        }
+        let file = Arc::new(TrustFile::new(place.join("trust.json")));
+        let counts = |folder: &Path| {
+            let trust = FolderTrust::CopyOf(Arc::clone(&file), repository.clone());
+            FolderPolicy { trust, roots: Vec::new() }.admit(Some(folder), None).unwrap().project_settings
+        };
+        assert!(!counts(&inside) && !counts(&outside), "nobody has trusted the repository");
+        file.trust(&repository, &scan(&repository, None).unwrap(), "ann", 0).unwrap();
+        assert!(counts(&inside) && counts(&outside));
+
+        // Something new in the copy, between the copy and its original, above it, or in the original.
+        let trap = "{\"mcpServers\":{\"x\":{\"command\":\"x\"}}}";
+        for (file, folder) in [
+            (inside.join(".mcp.json"), &inside),
+            (place.join("repo/.ralph/.mcp.json"), &inside),
+            (place.join("elsewhere/.mcp.json"), &outside),
+            (repository.join(".mcp.json"), &inside),
+            (place.join(".mcp.json"), &outside),
+        ] {
+            write(file.clone(), trap);
+            assert!(!counts(folder), "{}", file.display());
+            std::fs::remove_file(file).unwrap();
+            assert!(counts(folder));
+        }
     }
 }

@@ -100,8 +100,8 @@ impl TrustFile {
         })
     }
 
-    /// Whether a copy of a trusted folder, such as a worktree, has the same files as the folder had when it was trusted,
-    /// and nothing comes from above it. `copy` is what was found in the copy.
+    /// Whether a copy of a trusted folder, such as a worktree, has the same files of its own as the folder had when it was
+    /// trusted. `copy` is what was found in the copy. What lies above the copy is for the caller to look at.
     ///
     /// # Errors
     /// If the file is there and cannot be read.

@@ -15,4 +15,4 @@ mod settings;
 
 pub use file::{Standing, TrustError, TrustFile, TrustedFolder};
 pub use finding::{Finding, FindingKind, Findings};
-pub use scan::{ScanError, scan};
+pub use scan::{ScanError, has_settings, scan};

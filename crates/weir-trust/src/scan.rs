@@ -63,6 +63,17 @@ pub fn scan(folder: &Path, home: Option<&Path>) -> Result<Findings, ScanError> {
     Ok(Findings { items, more, fingerprint, inherited })
 }
 
+/// Whether a folder itself, without those above it, has anything that a CLI would honour apart from instructions.
+///
+/// # Errors
+/// If a file is there and cannot be read, or there is too much to read.
+pub fn has_settings(folder: &Path, home: Option<&Path>) -> Result<bool, ScanError> {
+    let mut scan = Scan { found: Vec::new(), hash: Sha256::new(), files: 0, bytes: 0, folder };
+    scan.level(folder, home)?;
+    // An empty file counts as well: it is there, and may be filled.
+    Ok(scan.files > 0)
+}
+
 struct Scan<'a> {
     found: Vec<Finding>,
     hash: Sha256,
