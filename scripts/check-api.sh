@@ -53,7 +53,8 @@ cleanup() {
 trap cleanup EXIT
 mkdir "$work/home" "$work/workspace"
 ln -s "$weir" "$work/simulated-claude"
-env -i PATH="$PATH" HOME="$work/home" SIMULATED_CLAUDE_PACE=0 "$weir" serve --listen 127.0.0.1:0 \
+# Nobody answers what the simulated CLI asks, so a client of the OpenAI front must not wait for that.
+env -i PATH="$PATH" HOME="$work/home" SIMULATED_CLAUDE_PACE=0 "$weir" serve --listen 127.0.0.1:0 --unattended-ask-timeout 1s \
     --data-dir "$work/data" --root "$work/workspace" --claude "$work/simulated-claude" \
     --ready-file "$work/ready.json" --requests-per-minute 1000000 2>"$work/log" &
 server=$!

@@ -313,9 +313,10 @@ pub(crate) struct FrontHeaders {
     /// The client's own name for the request: another one with the same name gets what the first one gets.
     #[param(rename = "Idempotency-Key")]
     idempotency_key: Option<String>,
-    /// How many tries there were before this one. A retry gets what the first try gets.
+    /// How many tries there were before this one, as OpenAI's clients count them. A retry gets what the first try gets; what
+    /// is not a number counts as none.
     #[param(rename = "X-Stainless-Retry-Count")]
-    retry_count: Option<u32>,
+    retry_count: Option<String>,
 }
 
 /// Whether an answer tells of tools.
