@@ -47,4 +47,20 @@ describe("a new session", () => {
       expect(existsSync(join(server.root, "made"))).toBe(true);
     });
   }
+
+  it("says at the field which folders are allowed", async () => {
+    const server = await serve();
+    const page = await open().visit(server, server.link);
+    await page.getByRole("button", { name: "New session" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "New session" });
+    const folder = dialog.getByLabel("Folder");
+    await folder.fill("/etc");
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await dialog.getByText(`Allowed here: ${server.root}`).waitFor();
+    expect(await folder.evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await folder.fill(server.root);
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await page.getByText("No messages yet.").waitFor();
+  });
 });
