@@ -49,6 +49,8 @@ pub(super) struct Life {
     kill: bool,
     /// When the process is ended although its turn has not.
     escalate_at: Option<Instant>,
+    /// Whether the process is being ended because its turn did not end in time.
+    is_disobeyed: bool,
     /// Until when a turn may begin that nobody asked for.
     wakes_until: Option<Instant>,
 }
@@ -93,6 +95,7 @@ impl Life {
             stop: false,
             kill: false,
             escalate_at: None,
+            is_disobeyed: false,
             wakes_until: None,
         }
     }
@@ -116,6 +119,14 @@ impl Life {
     /// Whether there is a process that is not being ended.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self.state, State::Starting | State::Initialising | State::Ready)
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.state == State::Ending
+    }
+
+    pub(super) fn is_disobeyed(&self) -> bool {
+        self.is_disobeyed
     }
 
     /// Whether messages can be written.
@@ -350,9 +361,9 @@ impl Machine {
             self.watchdog.take_fired();
         }
         let wants_end = self.life.stop || self.life.close;
-        if is_due && (is_busy || self.life.is_starting())
-            || wants_end && (!is_busy || self.life.is_starting())
-        {
+        let must_end = is_due && (is_busy || self.life.is_starting());
+        if must_end || wants_end && (!is_busy || self.life.is_starting()) {
+            self.life.is_disobeyed = must_end;
             self.life.state = State::Ending;
             self.actions.push(Action::End);
         } else if self.life.stop && self.life.escalate_at.is_none() {
