@@ -52,6 +52,8 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<(&'static str, Value)
                 "tools": session.tools,
                 "version": session.version,
                 "permission_mode": session.permission_mode,
+                "skills": session.skills,
+                "plugins": session.plugins,
             });
             ("system", data)
         }
@@ -96,10 +98,12 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<(&'static str, Value)
                 "subtype": result.map(|result| &result.subtype),
                 "is_error": turn.state.is_error(),
                 "result": result.and_then(|result| result.text.as_ref()),
+                "degraded": result.is_some_and(|result| result.degraded),
                 "num_turns": result.and_then(|result| result.num_turns),
                 "duration_ms": result.and_then(|result| result.duration_ms),
-                "usage": result.map(|result| result.usage),
+                "usage": result.and_then(|result| result.usage),
                 "cost_usd": turn.cost_usd,
+                "models": turn.models,
                 "total_cost_usd": view.cost.reported_usd,
                 "permission_denials": result.map(|result| result.denials.as_slice()).unwrap_or_default(),
             });
@@ -108,6 +112,10 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<(&'static str, Value)
         Milestone::Error { entry, turn, message } => {
             let parent = entry.and_then(|entry| entry.parent.as_ref());
             ("error", json!({"message": message, "turn_id": turn, "parent_tool_use_id": parent}))
+        }
+        Milestone::Notice { entry, notice: Notice::PlainText { text } } => {
+            let (turn, parent) = place(entry);
+            ("text", json!({"text": text, "source": "cli", "turn_id": turn, "parent_tool_use_id": parent}))
         }
         Milestone::Notice { entry, notice } => match notice.error_message() {
             Some(message) => ("error", json!({"message": message, "turn_id": entry.turn})),

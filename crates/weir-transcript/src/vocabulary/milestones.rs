@@ -126,6 +126,7 @@ impl Milestones {
             | Change::Tasks { .. }
             | Change::FileChanged(_)
             | Change::Cost(_)
+            | Change::MessageUsed(_)
             | Change::RateLimit(_)
             | Change::Oddities(_) => {}
         }
