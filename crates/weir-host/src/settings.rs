@@ -62,6 +62,9 @@ pub struct NewSession {
     /// How many seconds a person may take to answer a permission request or a question before it is denied; none for
     /// the host's own limit. For callers with no person at hand: what no one can answer ends after a bounded time.
     pub ask_timeout_s: Option<u32>,
+    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
+    /// more messages, and there are no copies of it. The host's own log is kept like that of every session.
+    pub no_session_persistence: bool,
     /// The JSON Schema that answers must fit.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub output_schema: Option<serde_json::Value>,
@@ -179,6 +182,9 @@ pub struct KeptSettings {
     /// How many seconds a person may take to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_timeout_s: Option<u32>,
+    /// Whether the CLI keeps nothing of it on disk.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_session_persistence: bool,
     /// The JSON Schema that answers must fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<serde_json::Value>,

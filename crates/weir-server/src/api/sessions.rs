@@ -56,6 +56,7 @@ pub(crate) async fn create(
         max_cost_usd: body.max_cost_usd,
         max_turns: body.max_turns,
         ask_timeout_s: body.ask_timeout_s,
+        no_session_persistence: body.no_session_persistence,
         output_schema: None,
         origin: origin.to_owned(),
     };

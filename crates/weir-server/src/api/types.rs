@@ -51,6 +51,11 @@ pub(crate) struct CreateSession {
     /// left out. For programs with no person at hand.
     #[schema(minimum = 1)]
     pub(crate) ask_timeout_s: Option<u32>,
+    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
+    /// more messages (409 `not_kept`), and there are no copies of it. A version that cannot do this is refused with the
+    /// first message. The server's own log is kept until the session is deleted.
+    #[serde(default)]
+    pub(crate) no_session_persistence: bool,
 }
 
 /// Which sessions to list.
