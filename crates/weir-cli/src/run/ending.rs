@@ -124,8 +124,9 @@ impl Ending {
 
     fn report(&self, show: &Show, error: Option<String>, warning: Option<String>) -> Report {
         let mut summary = show.summary.summary(&show.view);
-        summary.interrupted |= self.interrupted;
-        summary.is_error = !summary.interrupted && (summary.is_error || error.is_some());
+        // What a limit has interrupted did not end because somebody wanted it to.
+        summary.interrupted = self.interrupted || (summary.interrupted && error.is_none());
+        summary.is_error = error.is_some() || (summary.is_error && !summary.interrupted);
         if let Some(logs) = &self.facts.logs {
             summary.raw_log = Some(logs.output.display().to_string());
             summary.stderr_log = Some(logs.stderr.display().to_string());
