@@ -8,7 +8,7 @@ use weir_session::{Sent, SessionError, TurnEnd};
 use super::{Chat, Next};
 use crate::exit::Exit;
 use crate::explain::explain;
-use crate::screen::{dollars, plural, seconds};
+use crate::screen::{cost_of, plural, seconds};
 use crate::signals::Asked;
 
 /// How long an interrupted turn may take to end.
@@ -91,7 +91,7 @@ impl Chat {
         let cost = result.as_ref().ok().and_then(|end| end.cost_usd());
         let tools = plural(display.summary.tools(), "tool call");
         let style = display.progress.style();
-        let line = style.faint(&format!("{tools}, {}, {}", dollars(cost), seconds(took)));
+        let line = style.faint(&format!("{tools}, {}, {}", cost_of(cost, interrupted), seconds(took)));
         let line = if interrupted { format!("{} {line}", style.bad("interrupted,")) } else { line };
         let complaint = match result {
             _ if interrupted => None,
