@@ -119,7 +119,7 @@ describe("the link", () => {
     const page = await open().visit(server, linkTo(server, id), { permissions: ["notifications"] });
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("menuitem", { name: "Notifications on" }).click();
-    await page.getByText("You are told when an agent waits").waitFor();
+    await page.getByText("You are told when an agent needs input").waitFor();
     expect(await page.evaluate(() => Notification.permission)).toBe("granted");
     // A real notification is shown; the page is only made to believe that it is hidden, and remembers what it told.
     await page.evaluate(() => {

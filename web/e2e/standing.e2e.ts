@@ -113,6 +113,62 @@ describe("a session", () => {
   });
 });
 
+describe("the conversation", () => {
+  const lines = (from: string) => Array.from({ length: 60 }, (_, at) => `${from} ${at}`).join("\n\n");
+  const jump = "Jump to latest";
+
+  it("stays at its end where the browser scrolls by itself", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: lines("one") }));
+    await said(page, "one 59").waitFor();
+    await server.settled(id);
+    // A card goes, so that the list has more room and the browser scrolls, and before that is heard a larger one comes.
+    await page.evaluate(() => {
+      const list = document.querySelector<HTMLElement>("[role=log]")!;
+      const dock = document.querySelector<HTMLElement>(".dock")!;
+      const layOut = () => list.getBoundingClientRect();
+      layOut();
+      dock.style.display = "none";
+      list.scrollTop = list.scrollHeight;
+      dock.style.display = "";
+      dock.style.paddingTop = "300px";
+      layOut();
+      // When the browser says that it has scrolled is up to it; here it does before the list hears of its new size.
+      list.dispatchEvent(new Event("scroll"));
+    });
+    await server.say(id, script({ text: lines("two") }));
+    await said(page, "two 59").waitFor();
+    const inSight = () =>
+      said(page, "two 59").evaluate((end) => {
+        const [line, list] = [end, end.closest("[role=log]")!].map((part) => part.getBoundingClientRect());
+        return line!.bottom <= list!.bottom;
+      });
+    await until("the end is in sight", inSight);
+    expect(await page.getByRole("button", { name: jump }).isVisible()).toBe(false);
+  });
+
+  it("stays where somebody reads, until they send a message", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: lines("one") }));
+    await said(page, "one 59").waitFor();
+    await server.settled(id);
+    await page.getByRole("log").hover();
+    await page.mouse.wheel(0, -600);
+    await page.getByRole("button", { name: jump }).waitFor();
+    await server.say(id, script({ text: lines("two") }));
+    await server.settled(id);
+    await page.getByRole("button", { name: jump }).waitFor();
+    expect(await said(page, "two 59").isVisible()).toBe(false);
+    await send(page, script({ text: "Three." }));
+    await said(page, "Three.").waitFor();
+    await page.getByRole("button", { name: jump }).waitFor({ state: "hidden" });
+  });
+});
+
 describe("a message that is refused", () => {
   for (const [name, options] of [
     ["desktop", {}],

@@ -53,7 +53,7 @@ pub enum HostError {
     },
     /// The limit of what the session may cost is reached.
     #[error(
-        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to go on with another count, or begin a session with a higher limit"
+        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to start counting again, or start a session with a higher limit"
     )]
     BudgetExhausted {
         /// What was spent.
