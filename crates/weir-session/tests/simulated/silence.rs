@@ -76,4 +76,3 @@ async fn an_interrupt_that_is_ignored_ends_the_process_and_nothing_runs_afterwar
     soon(session.stop()).await;
     place.is_clean().await;
 }
-
