@@ -148,6 +148,7 @@ impl HostError {
             Self::Session(SessionError::Interrupted) => "interrupted",
             Self::Session(_) => "session",
             Self::Store(StoreError::Full(_)) => "disk_full",
+            Self::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => "store_unusable",
             Self::Store(StoreError::Overloaded { .. }) => "store_overloaded",
             Self::Store(StoreError::Locked { .. }) => "store_locked",
             Self::Store(_) => "store",

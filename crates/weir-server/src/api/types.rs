@@ -515,7 +515,7 @@ pub(crate) struct AuditPage {
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// `ok`, `stopping`, or `disk_full`.
+    /// `ok`, `stopping`, `disk_full`, or `store_unusable`.
     pub(crate) status: &'static str,
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
