@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_session::{Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions};
+use weir_session::{
+    Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions, narrowed,
+};
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
 use weir_wire::{MessageId, SessionId};
@@ -176,6 +178,7 @@ impl Lease {
         }
         options.model = settings.model.or(options.model);
         options.permission_mode = kept.permission_mode.or(options.permission_mode);
+        options.tools = narrowed(options.tools, kept.tools);
         options.allowed_tools.extend(kept.allowed_tools);
         options.disallowed_tools.extend(kept.disallowed_tools);
         options.system_prompt = kept.system_prompt.or(options.system_prompt);
