@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use weir_session::{
     Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions, StartError,
+    narrowed,
 };
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
@@ -183,6 +184,7 @@ impl Lease {
         }
         options.model = settings.model.or(options.model);
         options.permission_mode = kept.permission_mode.or(options.permission_mode);
+        options.tools = narrowed(options.tools, kept.tools);
         options.allowed_tools.extend(kept.allowed_tools);
         options.disallowed_tools.extend(kept.disallowed_tools);
         options.system_prompt = kept.system_prompt.or(options.system_prompt);

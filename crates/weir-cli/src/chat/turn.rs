@@ -11,7 +11,7 @@ use weir_transcript::Turn;
 use super::{Chat, Next};
 use crate::exit::Exit;
 use crate::explain::explain;
-use crate::screen::{cost_of, one_line, plural, seconds};
+use crate::screen::{cost_of, dollars, one_line, plural, seconds};
 use crate::signals::Asked;
 
 /// How long an interrupted turn may take to end.

@@ -18,7 +18,8 @@ mod values;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use bridge::{
-    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeStatusOpts, BridgeTryOpts, QueueOpt,
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeRunOpts, BridgeStatusOpts,
+    BridgeTryOpts, QueueOpt,
 };
 pub(crate) use chat::ChatOpts;
 pub(crate) use completions::CompletionsOpts;

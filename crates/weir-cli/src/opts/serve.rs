@@ -60,6 +60,12 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "NAME")]
     pub(crate) slash_command: Vec<String>,
 
+    /// The tools that sessions have, with commas; without it all that the CLI has
+    ///
+    /// A session can ask for fewer of them. What is not here does not exist for anyone, whatever is allowed.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+
     /// A tool or rule, such as `Bash(git status:*)`, that drivers may allow in advance; may be repeated
     ///
     /// Reading and searching inside the folder of a session always may; `*` stands for everything.

@@ -75,6 +75,7 @@ impl Settings {
             fence,
             data_directory,
             roots,
+            tools: opts.tools,
             program: opts.claude,
             leading_args: Vec::new(),
             environment,

@@ -49,6 +49,7 @@ pub(crate) async fn create(
         name: body.name,
         model: body.model,
         permission_mode: body.permission_mode,
+        tools: body.tools,
         allowed_tools,
         disallowed_tools: body.disallowed_tools,
         system_prompt: body.system_prompt,
