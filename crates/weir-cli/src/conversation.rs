@@ -151,7 +151,9 @@ fn sandbox(opts: SandboxOpts, cwd: Option<&Path>) -> anyhow::Result<Option<Sandb
         };
     };
     let folder = cwd.map_or_else(std::env::current_dir, |cwd| Ok(cwd.to_owned()))?.canonicalize()?;
-    Ok(Fence::resolve(opts, &data).map(|fence| fence.around(&folder)))
+    let Some(fence) = Fence::resolve(opts, &data) else { return Ok(None) };
+    fence.keep_out(std::slice::from_ref(&folder), [])?;
+    Ok(Some(fence.around(&folder)))
 }
 
 fn log(folder: PathBuf, mode: &str, required: bool) -> LogOptions {

@@ -45,6 +45,7 @@ pub(super) async fn open(
     claude: Option<PathBuf>,
     roots: Vec<PathBuf>,
     ask_timeout: Duration,
+    environment: Environment,
 ) -> anyhow::Result<Host> {
     let sqlite = SqliteOptions {
         durability: Durability::Process,
@@ -53,7 +54,7 @@ pub(super) async fn open(
     };
     let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
     let probe_cache = folders::probe_cache();
-    let recipe = move |_: &SessionSettings| session(claude.clone(), probe_cache.clone());
+    let recipe = move |_: &SessionSettings| session(claude.clone(), probe_cache.clone(), environment.clone());
     let mut options = HostOptions::new(Arc::new(store), recipe);
     for root in roots {
         options = options.root(root);
@@ -65,8 +66,13 @@ pub(super) async fn open(
     Ok(Host::open(options).await?)
 }
 
-fn session(claude: Option<PathBuf>, probe_cache: Option<Arc<ProbeCache>>) -> SessionOptions {
+fn session(
+    claude: Option<PathBuf>,
+    probe_cache: Option<Arc<ProbeCache>>,
+    environment: Environment,
+) -> SessionOptions {
     let mut options = SessionOptions::new();
+    options.environment = environment;
     options.program = claude;
     options.probe_cache = probe_cache;
     options

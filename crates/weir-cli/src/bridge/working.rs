@@ -61,8 +61,8 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
 pub(super) async fn work(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
     let bridge = Prepared::read(&opts.config)?.lock()?;
     let claude = opts.claude.or_else(|| bridge.config().claude.clone());
-    let host =
-        engine::open(bridge.folder(), claude, bridge.config().all_roots(), bridge.ask_timeout()).await?;
+    let (roots, environment) = (bridge.config().all_roots(), bridge.environment());
+    let host = engine::open(bridge.folder(), claude, roots, bridge.ask_timeout(), environment).await?;
     let mut signals = Signals::new();
     let mut bridge = bridge.start(host.clone())?;
     let broken = tokio::select! {

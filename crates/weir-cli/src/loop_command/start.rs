@@ -50,7 +50,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         let text = format!("--until {until}: there is no such task; `weir loop status` shows the names");
         return Err(UsageError(text).into());
     }
-    let process = Process::resolve(opts.process, &place.folders)?;
+    let process = Process::resolve(opts.process, &place.folders, opts.listen.bridge.as_deref())?;
     let secrets = process.secrets.clone();
     let (agent, watched): (Arc<dyn Agent>, _) = if opts.listen.is_wanted() {
         let parallel = opened.state.parallel.max(place.file.config.parallel);
