@@ -20,6 +20,7 @@ present() {
 packages() {
     case "$1" in
         bwrap) echo bubblewrap ;;
+        musl-gcc) echo musl-tools ;;
         npm) echo nodejs npm ;;
         python) echo python3 python3-pip python3-venv ;;
         *) echo "$1" ;;
