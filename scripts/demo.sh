@@ -27,5 +27,6 @@ if [[ -n $page ]] && ! wait "$page"; then
     cat "$log" >&2
     step "the page could not be built, so the demo runs without it"
 fi
+rm -f "$log"
 step "starting"
 exec "${CARGO_TARGET_DIR:-target}/debug/weir" demo "$@"
