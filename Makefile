@@ -6,6 +6,9 @@
         fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance dist clean \
         need-cargo need-npm
 
+# Programs that the scripts keep in the cache.
+CACHE := $(shell scripts/setup-tools.sh --cache-dir)
+export PATH := $(CACHE)/node/bin:$(PATH)
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
 # Cargo finds its nextest command in PATH.
 NEXTEST = PATH="$$PATH:$(TOOLS)" cargo nextest
@@ -28,7 +31,7 @@ need-cargo:
 	  { echo "cargo not found: install Rust 1.95 or newer (see https://rustup.rs), then run make again" >&2; exit 1; }
 
 need-npm:
-	@command -v npm >/dev/null 2>&1 || scripts/setup-debian.sh npm
+	@scripts/setup-node.sh
 
 demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
 	scripts/demo.sh

@@ -4,6 +4,8 @@
 # Without a terminal, or with DEMO_ONCE=1, it prints the link, takes the tour and ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/common.sh
+source scripts/common.sh
 
 step() { echo "demo: [$((SECONDS / 60)):$(printf %02d $((SECONDS % 60)))] $*"; }
 
@@ -11,7 +13,7 @@ step() { echo "demo: [$((SECONDS / 60)):$(printf %02d $((SECONDS % 60)))] $*"; }
 page=
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if [[ -f web/package.json ]] && scripts/setup-debian.sh npm; then
+if [[ -f web/package.json ]] && scripts/setup-node.sh; then
     step "building the page"
     scripts/setup-web.sh --build >"$log" 2>&1 &
     page=$!

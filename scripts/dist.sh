@@ -38,7 +38,7 @@ build_program() {
         rustup target add "$target"
     fi
     scripts/setup-debian.sh musl-gcc
-    scripts/setup-debian.sh npm
+    scripts/setup-node.sh
     scripts/setup-web.sh --build
     say "building the program for $target (some minutes)"
     WEIR_COMMIT=$commit cargo build --release --locked --target "$target" -p weir-cli --bin weir

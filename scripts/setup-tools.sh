@@ -4,6 +4,7 @@
 #   scripts/setup-tools.sh                     all tools
 #   scripts/setup-tools.sh cargo-fuzz …        only the named ones
 #   scripts/setup-tools.sh --bin-dir           print where the executables are, install nothing
+#   scripts/setup-tools.sh --cache-dir         print where the cache is
 #
 # The cache is $WEIR_CACHE, else $XDG_CACHE_HOME/weir, else ~/.cache/weir. Every version has a folder of
 # its own and appears there only when complete; tools/bin links to the versions pinned here.
@@ -25,14 +26,14 @@ pinned() {
 }
 all_tools=(cargo-machete typos-cli cargo-fuzz cargo-deny cargo-nextest cargo-deb mdbook)
 
-if [[ -n "${WEIR_CACHE:-}" ]]; then
-    cache=$WEIR_CACHE
-else
-    cache=${XDG_CACHE_HOME:-${HOME:?set HOME or WEIR_CACHE}/.cache}/weir
-fi
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
 tools=$cache/tools
 
-if [[ "${1:-}" == --bin-dir ]]; then
+if [[ "${1:-}" == --cache-dir ]]; then
+    echo "$cache"
+    exit 0
+elif [[ "${1:-}" == --bin-dir ]]; then
     echo "$tools/bin"
     exit 0
 fi

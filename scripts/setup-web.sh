@@ -4,10 +4,12 @@
 #   scripts/setup-web.sh            install what is missing
 #   scripts/setup-web.sh --build    and build the page into the server's crate, if its sources have changed
 set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
 cd "$(dirname "$0")/../web"
 
 if ! command -v npm >/dev/null 2>&1; then
-    echo "setup-web: npm not found: the page is built with Node.js 20 or newer. On Debian: apt-get install nodejs npm" >&2
+    echo "setup-web: npm not found: the page is built with Node.js 20 or newer. scripts/setup-node.sh installs it" >&2
     exit 1
 fi
 
