@@ -224,6 +224,7 @@ impl Book {
                 heard.change(vocabularies, view, change, seq);
             }),
         }
+        heard.host(vocabularies, durable.view(), event, seq);
     }
 
     fn preview(&mut self, at: i64, line: &Line<'_>, heard: &mut Heard) {

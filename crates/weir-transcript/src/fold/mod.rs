@@ -27,7 +27,8 @@ use weir_wire::{
 
 use crate::host::HostEvent;
 use crate::view::{
-    BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, ToolCall, View,
+    BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, Todo, ToolCall,
+    View,
 };
 
 /// How a fold keeps itself small.
@@ -97,6 +98,8 @@ pub struct Fold {
     open_tools: Vec<EntryId>,
     /// Tool calls that are not settled and whose entries were dropped.
     dropped_calls: BTreeMap<ToolUseId, ToolCall>,
+    /// The lists of things to do as they were before calls that have no result yet.
+    todos_before: BTreeMap<EntryId, Vec<Todo>>,
     /// Requests that wait for a person.
     open_requests: Vec<RequestId>,
     /// Whether the next session id is a new one because the conversation was reset.
@@ -127,6 +130,7 @@ impl Fold {
             agents: agents::Agents::default(),
             open_tools: Vec::new(),
             dropped_calls: BTreeMap::new(),
+            todos_before: BTreeMap::new(),
             open_requests: Vec::new(),
             reset: false,
             compacting: false,
