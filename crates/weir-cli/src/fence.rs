@@ -27,6 +27,16 @@ impl Fence {
         })
     }
 
+    /// The sandbox of a session in this folder: around the root that it lies in.
+    pub(crate) fn around_root_of(&self, folder: &Path, roots: &[PathBuf]) -> Sandbox {
+        let is_around = |root: &&PathBuf| {
+            folder.starts_with(root) || root.canonicalize().is_ok_and(|root| folder.starts_with(root))
+        };
+        let root =
+            roots.iter().find(is_around).map(|root| root.canonicalize().unwrap_or_else(|_| root.clone()));
+        self.around(root.as_deref().unwrap_or(folder))
+    }
+
     /// The sandbox of sessions below this root. Those of one root share a home, so that one can be forked from another;
     /// those of other roots cannot look into it.
     pub(crate) fn around(&self, root: &Path) -> Sandbox {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use weir_server::{OpenAiSettings, PublicUrl};
 
-use super::{SandboxOpts, values};
+use super::{SandboxOpts, TransportOpt, values};
 
 /// Serves conversations over HTTP, with a page to watch, answer and stop agents
 ///
@@ -42,6 +42,13 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "DIR")]
     pub(crate) log_dir: Option<PathBuf>,
 
+    /// What the output of each CLI is connected to
+    ///
+    /// A terminal is for programs that hold their output back without one; the CLI itself does not. Its diagnostics then
+    /// stand between its lines.
+    #[arg(long, value_enum, default_value_t = TransportOpt::Pipe)]
+    pub(crate) transport: TransportOpt,
+
     /// A model that the page offers; may be repeated
     #[arg(long, value_name = "MODEL")]
     pub(crate) offer_model: Vec<String>,
@@ -52,6 +59,12 @@ pub(crate) struct ServeOpts {
     /// one.
     #[arg(long, value_name = "NAME")]
     pub(crate) slash_command: Vec<String>,
+
+    /// The tools that sessions have, with commas; without it all that the CLI has
+    ///
+    /// A session can ask for fewer of them. What is not here does not exist for anyone, whatever is allowed.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
 
     /// A tool or rule, such as `Bash(git status:*)`, that drivers may allow in advance; may be repeated
     ///

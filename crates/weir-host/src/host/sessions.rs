@@ -47,6 +47,7 @@ impl Host {
         let cwd = self.allowed_folder(&new.cwd).await?;
         let kept = KeptSettings {
             permission_mode: new.permission_mode,
+            tools: new.tools,
             allowed_tools: new.allowed_tools,
             disallowed_tools: new.disallowed_tools,
             system_prompt: new.system_prompt,
@@ -54,6 +55,7 @@ impl Host {
             max_cost_usd: new.max_cost_usd,
             max_turns: new.max_turns,
             ask_timeout_s: new.ask_timeout_s,
+            no_session_persistence: new.no_session_persistence,
             output_schema: new.output_schema,
             origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
             created_by: by.name.clone(),
@@ -363,6 +365,9 @@ fn fork(
     branch: Option<Branch>,
 ) -> Result<Conversation, HostError> {
     let store = &*core.options.store;
+    if kept(parent).no_session_persistence {
+        return Err(HostError::NotKept);
+    }
     let id = ConversationId::random();
     let end = match &branch {
         Some(branch) => Some(end_of_answer(core, parent, &branch.message)?),

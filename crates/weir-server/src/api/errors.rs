@@ -27,6 +27,7 @@ impl From<HostError> for Problem {
             HostError::KeyInUse { .. }
             | HostError::FolderChanged
             | HostError::Archived
+            | HostError::NotKept
             | HostError::BudgetExhausted { .. }
             | HostError::NothingToResume => plain(StatusCode::CONFLICT),
             HostError::QueueFull { .. } => plain(StatusCode::TOO_MANY_REQUESTS).retry_after(LATER),
@@ -43,6 +44,9 @@ impl From<HostError> for Problem {
             // The CLI did not do it, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::Store(StoreError::Full(_)) => Self::disk_full(),
+            HostError::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => {
+                Self::store_unusable(&detail)
+            }
             HostError::Store(StoreError::Overloaded { .. } | StoreError::Locked { .. }) => {
                 plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
             }

@@ -49,6 +49,7 @@ pub(crate) async fn create(
         name: body.name,
         model: body.model,
         permission_mode: body.permission_mode,
+        tools: body.tools,
         allowed_tools,
         disallowed_tools: body.disallowed_tools,
         system_prompt: body.system_prompt,
@@ -56,6 +57,7 @@ pub(crate) async fn create(
         max_cost_usd: body.max_cost_usd,
         max_turns: body.max_turns,
         ask_timeout_s: body.ask_timeout_s,
+        no_session_persistence: body.no_session_persistence,
         output_schema: None,
         origin: origin.to_owned(),
     };

@@ -31,6 +31,10 @@ pub(crate) struct CreateSession {
     pub(crate) model: Option<String>,
     /// What is allowed without asking; one of `permission_modes` of `/v1/me`.
     pub(crate) permission_mode: Option<String>,
+    /// The tools that there are, by name: all that the server has where it is left out. What is not named here does not
+    /// exist for the session; what is named and not in `allowed_tools` asks, if it is a tool that asks.
+    #[schema(example = json!(["Read", "Grep", "Edit", "Bash"]))]
+    pub(crate) tools: Option<Vec<String>>,
     /// Tools that need no permission: reading and searching inside the folder, as `Read` or `Read(src/**)`, and what
     /// whoever started the server allows besides.
     #[serde(default)]
@@ -51,6 +55,11 @@ pub(crate) struct CreateSession {
     /// left out. For programs with no person at hand.
     #[schema(minimum = 1)]
     pub(crate) ask_timeout_s: Option<u32>,
+    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
+    /// more messages (409 `not_kept`), and there are no copies of it. A version that cannot do this is refused with the
+    /// first message. The server's own log is kept until the session is deleted.
+    #[serde(default)]
+    pub(crate) no_session_persistence: bool,
 }
 
 /// Which sessions to list.
@@ -510,7 +519,7 @@ pub(crate) struct AuditPage {
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// `ok`, `stopping`, or `disk_full`.
+    /// `ok`, `stopping`, `disk_full`, or `store_unusable`.
     pub(crate) status: &'static str,
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
