@@ -202,6 +202,29 @@ describe("a message that is refused", () => {
   }
 });
 
+describe("a message that the server cannot take now", () => {
+  it("is kept with the reason, and sent when it can", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id), phone);
+    const detail = "the disk of the server is full, and nothing of this request was kept; free space on the disk";
+    const problem = { type: "about:blank", title: "Insufficient Storage", status: 507, code: "disk_full", detail };
+    await page.route("**/messages", (route) =>
+      route.fulfill({ status: 507, contentType: "application/problem+json", body: JSON.stringify(problem) }),
+    );
+    await composer(page).fill(script({ text: "There is room again." }));
+    await composer(page).press("Control+Enter");
+    const row = page.getByRole("list", { name: "Messages that wait" }).getByRole("listitem");
+    await row.getByText(`Not sent yet, trying again: ${detail}`).waitFor();
+    await row.getByRole("button", { name: /Discard/ }).waitFor();
+    await screenshot(page, "disk-full");
+    expect(await violations(page)).toEqual([]);
+    await page.unroute("**/messages");
+    await said(page, "There is room again.").waitFor();
+    expect(await row.count()).toBe(0);
+  });
+});
+
 describe("the browser", () => {
   it("leads back to the session before, and forward again", async () => {
     const server = await serve();
