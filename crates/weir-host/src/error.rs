@@ -64,6 +64,12 @@ pub enum HostError {
         /// The limit.
         limit: f64,
     },
+    /// The CLI keeps nothing of the session, and the process that had it has ended.
+    #[error(
+        "nothing of this session is kept on disk (no_session_persistence), so it ends with its process and cannot be resumed \
+         or copied; begin a new one"
+    )]
+    NotKept,
     /// There is no such message.
     #[error("there is no such message in this session")]
     NoSuchMessage,
@@ -131,6 +137,7 @@ impl HostError {
             Self::QueueFull { .. } => "queue_full",
             Self::Busy { .. } => "busy",
             Self::BudgetExhausted { .. } => "budget_exhausted",
+            Self::NotKept => "not_kept",
             Self::NoSuchMessage => "message_not_found",
             Self::NotCancellable { .. } => "not_cancellable",
             Self::AlreadyAnswered { .. } => "already_answered",

@@ -11,7 +11,7 @@ use weir_store::{
     Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, StoreError, now,
 };
 use weir_transcript::HostEvent;
-use weir_wire::{Body, Line, Message, MessageId};
+use weir_wire::{Body, Line, Message, MessageId, StreamEvent, StreamEventMessage};
 
 use crate::error::HostError;
 use crate::item::{Item, Oversize, search_text};
@@ -194,6 +194,11 @@ impl Observer for Scribe {
     fn line(&mut self, line: &Line<'_>) {
         match &line.body {
             Body::Blank => {}
+            // Whole lines do not say how much was written in the end, so this is kept.
+            Body::Known(Message::StreamEvent(StreamEventMessage {
+                event: StreamEvent::MessageDelta(delta),
+                ..
+            })) if delta.usage.is_some() => self.push_line(line),
             Body::Known(Message::StreamEvent(_)) => {
                 if !self.recorder.is_overloaded() {
                     self.items.push(Item::Preview(Bytes::copy_from_slice(line.raw)));

@@ -65,6 +65,9 @@ pub struct NewSession {
     pub ask_timeout_s: Option<u32>,
     /// Tools of the caller that the model may call.
     pub client_tools: ClientTools,
+    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
+    /// more messages, and there are no copies of it. The host's own log is kept like that of every session.
+    pub no_session_persistence: bool,
     /// The JSON Schema that answers must fit.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub output_schema: Option<serde_json::Value>,
@@ -186,6 +189,9 @@ pub struct KeptSettings {
     /// Tools of a client that the model may call.
     #[serde(skip_serializing_if = "ClientTools::is_empty")]
     pub client_tools: ClientTools,
+    /// Whether the CLI keeps nothing of it on disk.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_session_persistence: bool,
     /// The JSON Schema that answers must fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<serde_json::Value>,

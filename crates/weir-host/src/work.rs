@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_session::{Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions};
+use weir_session::{
+    Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions, StartError,
+};
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
 use weir_wire::{MessageId, SessionId};
@@ -147,6 +149,11 @@ impl Lease {
 
     fn check_budget(&self) -> Result<(), SessionError> {
         let state = self.lock();
+        if facts::is_gone(&state) {
+            // It was accepted while there was a process.
+            let error = StartError::Other(HostError::NotKept.to_string());
+            return Err(SessionError::NotStarted(Arc::new(error)));
+        }
         match (facts::cost(&state), state.kept.max_cost_usd) {
             (Some(spent), Some(limit)) if spent >= limit => {
                 Err(SessionError::BudgetExhausted { spent, limit })
@@ -184,6 +191,7 @@ impl Lease {
         options.disallowed_tools.extend(kept.disallowed_tools);
         options.system_prompt = kept.system_prompt.or(options.system_prompt);
         options.append_system_prompt = kept.append_system_prompt.or(options.append_system_prompt);
+        options.persistence &= !kept.no_session_persistence;
         options.max_turns = kept.max_turns.or(options.max_turns);
         options.output_schema = kept.output_schema.or(options.output_schema);
         let inherited = kept.inherited_usd.unwrap_or(0.0);

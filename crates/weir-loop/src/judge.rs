@@ -76,6 +76,13 @@ pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
     if work.files > 0 {
         return None;
     }
+    if !work.nested.is_empty() {
+        let reason = format!(
+            "it changed nothing that can be committed; what it did may be in a repository or worktree of its own: {}",
+            work.nested.join(", ")
+        );
+        return Some(Failure::new(Outcome::NoChange, reason, run.text.clone()));
+    }
     // One that changes nothing and ends with a question has most likely asked instead of working.
     let last = run.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     if last.ends_with('?') {
@@ -202,6 +209,9 @@ mod tests {
         assert_eq!(judge_work(&asked, &work(0)).map(|f| f.outcome), Some(Outcome::Question));
         assert_eq!(judge_work(&answered(), &work(0)).map(|f| f.outcome), Some(Outcome::NoChange));
         assert_eq!(judge_work(&asked, &work(1)), None);
+        let elsewhere = Inspection { nested: vec!["side".into()], ..work(0) };
+        let failure = judge_work(&answered(), &elsewhere).unwrap();
+        assert!(failure.outcome == Outcome::NoChange && failure.reason.ends_with("side"), "{failure:?}");
         let protected = Inspection { protected: vec!["Makefile".into()], ..work(3) };
         assert_eq!(judge_work(&answered(), &protected).map(|f| f.outcome), Some(Outcome::Failed));
     }

@@ -111,4 +111,7 @@ pub struct Inspection {
     pub protected: Vec<String>,
     /// Whether the task list was changed and is restored.
     pub list_restored: bool,
+    /// Repositories and worktrees in the working tree that are no submodules: what is done there cannot be committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nested: Vec<String>,
 }

@@ -85,8 +85,12 @@ pub enum HostEvent {
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
-        /// The last that it printed on its standard error.
+        /// The last that it printed on its standard error; where that is nothing, the last plain text of its standard
+        /// output. A terminal has both in one.
         stderr: String,
+        /// Whether we ended it because somebody wanted it to end.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        wanted: bool,
     },
     /// A recorded output is at its end, or whoever drove the process is gone. How the process ended is not known.
     RecordingEnded,

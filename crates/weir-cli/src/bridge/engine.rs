@@ -35,7 +35,7 @@ pub(super) fn data_dir(config: &Config) -> anyhow::Result<PathBuf> {
 pub(super) async fn cli_in_words(claude: Option<&Path>) -> anyhow::Result<String> {
     let found = weir_process::find(claude).await?;
     let cache = folders::probe_cache().unwrap_or_else(|| ProbeCache::in_memory().into());
-    let capabilities = cache.probe(&found.path, &Environment::inherit()).await?;
+    let capabilities = cache.probe(&found.path, &found.environment(&Environment::inherit())).await?;
     Ok(format!("the CLI is {}, version {}", found.path.display(), capabilities.version()))
 }
 

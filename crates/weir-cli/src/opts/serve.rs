@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use weir_server::{OpenAiSettings, PublicUrl};
 
-use super::{SandboxOpts, values};
+use super::{SandboxOpts, TransportOpt, values};
 
 /// Serves conversations over HTTP, with a page to watch, answer and stop agents
 ///
@@ -36,6 +36,13 @@ pub(crate) struct ServeOpts {
     /// Keep what the CLI writes and is sent, verbatim, in files in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) log_dir: Option<PathBuf>,
+
+    /// What the output of each CLI is connected to
+    ///
+    /// A terminal is for programs that hold their output back without one; the CLI itself does not. Its diagnostics then
+    /// stand between its lines.
+    #[arg(long, value_enum, default_value_t = TransportOpt::Pipe)]
+    pub(crate) transport: TransportOpt,
 
     /// A model that the page offers; may be repeated
     #[arg(long, value_name = "MODEL")]

@@ -18,6 +18,7 @@ mod wrap;
 pub(crate) use clean::{clean, one_line};
 pub(crate) use clip::{clip, columns};
 pub(crate) use diff::coloured;
+pub(crate) use notices::odd_end;
 pub(crate) use output::Output;
 pub(crate) use progress::{LineSink, ProgressLines, headline};
 pub(crate) use story::story;

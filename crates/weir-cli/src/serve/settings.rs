@@ -80,6 +80,7 @@ impl Settings {
             environment,
             secrets,
             log_directory: opts.log_dir,
+            transport: opts.transport.into(),
             probe_cache: folders::probe_cache(),
             most_processes: usize::from(opts.max_processes),
             max_awaiting: usize::from(opts.max_awaiting),

@@ -53,7 +53,7 @@ impl Host {
     /// Offers these tools of a client to the model in place of those before, from the next turn on.
     ///
     /// # Errors
-    /// If there is no such session, or the tools make no sense.
+    /// If there is no such session, the tools make no sense, or the session lives in its process alone and has begun.
     pub async fn set_client_tools(
         &self,
         id: &ConversationId,
@@ -64,7 +64,12 @@ impl Host {
         let room = self.room(id).await?;
         {
             let mut state = room.lock();
-            state.needs_other_process |= state.kept.client_tools != tools;
+            let is_other = state.kept.client_tools != tools;
+            // Another process would know nothing of what was said.
+            if is_other && state.kept.no_session_persistence && !state.book.view().turns.is_empty() {
+                return Err(HostError::NotKept);
+            }
+            state.needs_other_process |= is_other;
             state.kept.client_tools = tools;
         }
         room.note("client_tools", by);

@@ -55,6 +55,7 @@ impl Host {
             max_turns: new.max_turns,
             ask_timeout_s: new.ask_timeout_s,
             client_tools: new.client_tools,
+            no_session_persistence: new.no_session_persistence,
             output_schema: new.output_schema,
             origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
             created_by: by.name.clone(),
@@ -373,6 +374,9 @@ fn fork(
     branch: Option<Branch>,
 ) -> Result<Conversation, HostError> {
     let store = &*core.options.store;
+    if kept(parent).no_session_persistence {
+        return Err(HostError::NotKept);
+    }
     let id = ConversationId::random();
     let end = match &branch {
         Some(branch) => Some(end_of_answer(core, parent, &branch.message)?),

@@ -167,6 +167,9 @@ impl Host {
         if state.row.archived {
             return Err(HostError::Archived);
         }
+        if facts::is_gone(state) {
+            return Err(HostError::NotKept);
+        }
         let most = self.core.options.most_queued;
         if state.book.ledger.queued().count() >= most {
             return Err(HostError::QueueFull { most });

@@ -171,6 +171,13 @@ impl Machine {
         if let Some(failure) = unwanted.or_else(|| judge_work(&run, &work)) {
             return self.attempt_failed(now, id, number, &run, failure, Some(&work.tree));
         }
+        if !work.nested.is_empty() {
+            let text = format!(
+                "{}: a repository or worktree of its own, whose files are in no commit of task {id}",
+                work.nested.join(", ")
+            );
+            self.tell(LoopEvent::Warning { text });
+        }
         if self.config.gates.is_empty() {
             return self.attempt_succeeded(now, id, number, &run, Box::new(work), Vec::new());
         }

@@ -28,6 +28,7 @@ impl From<HostError> for Problem {
             HostError::KeyInUse { .. }
             | HostError::FolderChanged
             | HostError::Archived
+            | HostError::NotKept
             | HostError::BudgetExhausted { .. }
             | HostError::NothingToResume => plain(StatusCode::CONFLICT),
             HostError::QueueFull { .. } => plain(StatusCode::TOO_MANY_REQUESTS).retry_after(LATER),

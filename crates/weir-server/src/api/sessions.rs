@@ -76,6 +76,7 @@ pub(super) async fn begin(
         max_turns: body.max_turns,
         ask_timeout_s: body.ask_timeout_s,
         client_tools: body.client_tools,
+        no_session_persistence: body.no_session_persistence,
         output_schema: None,
         origin: origin.to_owned(),
     };

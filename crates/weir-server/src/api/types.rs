@@ -54,6 +54,11 @@ pub(crate) struct CreateSession {
     /// Tools of the client that the agent may call, see `/v1/sessions/{id}/client-tools`.
     #[serde(default)]
     pub(crate) client_tools: ClientTools,
+    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
+    /// more messages (409 `not_kept`), and there are no copies of it. A version that cannot do this is refused with the
+    /// first message. The server's own log is kept until the session is deleted.
+    #[serde(default)]
+    pub(crate) no_session_persistence: bool,
 }
 
 /// Which sessions to list.

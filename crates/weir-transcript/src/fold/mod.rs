@@ -17,6 +17,7 @@ mod streams;
 mod tools;
 mod turns;
 mod unknown;
+mod usages;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +29,7 @@ use weir_wire::{
 use crate::host::HostEvent;
 use crate::view::{
     BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, Todo, ToolCall,
-    View,
+    Turn, TurnState, View,
 };
 
 /// How a fold keeps itself small.
@@ -208,7 +209,7 @@ impl Fold {
         match event {
             HostEvent::ProcessStarted { resumes } => {
                 // Nobody may have told of the end of the one before.
-                self.stream_ended(sink);
+                self.stream_ended(false, sink);
                 self.ended = false;
                 self.costs.process_started();
                 if let (Some(id), None) = (resumes, &self.view.session.id) {
@@ -234,9 +235,10 @@ impl Fold {
             HostEvent::LogFailed { message } => {
                 self.add_notice(Notice::Error { message: message.clone() }, sink);
             }
-            HostEvent::ProcessExited { code, signal, stderr } => {
-                self.stream_ended(sink);
-                if *code != Some(0) {
+            HostEvent::ProcessExited { code, signal, stderr, wanted } => {
+                let was_running = self.turns.is_running();
+                self.stream_ended(*wanted, sink);
+                if *code != Some(0) && !(*wanted && self.explains_exit(was_running, *code)) {
                     let notice =
                         Notice::ProcessEnded { code: *code, signal: *signal, stderr: stderr.clone() };
                     self.add_notice(notice, sink);
@@ -244,13 +246,21 @@ impl Fold {
                 self.ended = true;
             }
             HostEvent::RecordingEnded => {
-                self.stream_ended(sink);
+                self.stream_ended(false, sink);
                 self.ended = true;
             }
             HostEvent::Branched => self.costs.branched(),
         }
         self.update_status(sink);
         self.drop_old_entries(sink);
+    }
+
+    /// Whether nothing is odd about this end of a process that was wanted: it was ended in the middle of something, or by
+    /// our signals, or its last result was an error, which old versions tell by their exit code as well.
+    fn explains_exit(&self, was_running: bool, code: Option<i32>) -> bool {
+        let ended_well = |turn: &Turn| matches!(turn.state, TurnState::Succeeded | TurnState::Empty);
+        let is_signal = code.is_none_or(|code| code > 128);
+        was_running || is_signal || !self.view.turns.last().is_none_or(ended_well)
     }
 
     /// The changes that a line makes, as a list.

@@ -460,9 +460,9 @@ fn a_host_tells_of_the_start_and_the_end_of_each_process() {
     let mut out = Vec::new();
     let events = [
         HostEvent::ProcessStarted { resumes: None },
-        HostEvent::ProcessExited { code: Some(0), signal: None, stderr: String::new() },
+        HostEvent::ProcessExited { code: Some(0), signal: None, stderr: String::new(), wanted: false },
         HostEvent::ProcessStarted { resumes: Some("s".into()) },
-        HostEvent::ProcessExited { code: None, signal: Some(9), stderr: "oops".into() },
+        HostEvent::ProcessExited { code: None, signal: Some(9), stderr: "oops".into(), wanted: false },
     ];
     for event in events {
         fold.host(&event, &mut |view, change| {
@@ -474,7 +474,7 @@ fn a_host_tells_of_the_start_and_the_end_of_each_process() {
         .into_iter()
         .filter_map(|event| match event {
             AgentEventKind::ProcessStart { resumes } => Some(format!("start {resumes:?}")),
-            AgentEventKind::ProcessEnd { code, signal, stderr } => {
+            AgentEventKind::ProcessEnd { code, signal, stderr, .. } => {
                 Some(format!("end {code:?} {signal:?} {stderr}"))
             }
             _ => None,

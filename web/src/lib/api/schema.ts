@@ -28,27 +28,18 @@ export type AgentEvent = AgentEventKind & ({
 });
 
 export type AgentEventKind = ({
-  resumes?: SessionId | null;
-  type: "agent-process-start";
-}) | ({
-  code?: number | null;
-  signal?: number | null;
-  stderr: string;
-  type: "agent-process-end";
-}) | ({
   cause: TurnCause;
-  cwd?: string | null;
   messages: Array<MessageId>;
   model?: string | null;
-  tools: Array<string>;
   type: "agent-message-start";
-}) | {
+}) | ({
   entry: EntryId;
   is_error?: boolean;
+  message_id?: ApiMessageId | null;
   replaces?: boolean;
   text: string;
   type: "agent-text-delta";
-} | {
+}) | {
   entry: EntryId;
   replaces?: boolean;
   text: string;
@@ -70,7 +61,7 @@ export type AgentEventKind = ({
   type: "agent-tool-end";
 }) | ({
   request: RequestKind;
-  request_id?: RequestId | null;
+  request_id: RequestId;
   state: RequestState;
   tool_use_id?: ToolUseId | null;
   type: "agent-question";
@@ -80,13 +71,6 @@ export type AgentEventKind = ({
   state: RequestState;
   tool_use_id?: ToolUseId | null;
   type: "agent-permission";
-}) | ({
-  input: unknown;
-  name: string;
-  request_id: RequestId;
-  state: RequestState;
-  tool_use_id?: ToolUseId | null;
-  type: "agent-tool-request";
 }) | {
   items: Array<Todo>;
   type: "agent-todos";
@@ -97,22 +81,20 @@ export type AgentEventKind = ({
   tool_use_id: ToolUseId;
   type: "agent-subagent-start";
 }) | ({
-  agent_type?: string | null;
-  background: boolean;
-  description: string;
-  tool_use_id: ToolUseId;
-  type: "agent-subagent-update";
-}) | ({
   progress: AgentProgress;
   state: AgentState;
   summary?: string | null;
   tool_use_id: ToolUseId;
   type: "agent-subagent-end";
 }) | {
+  text: string;
+  type: "agent-output";
+} | {
   message: string;
   type: "agent-error";
 } | ({
   cost_usd?: number | null;
+  degraded?: boolean;
   duration_ms?: number | null;
   is_error: boolean;
   messages: Array<MessageId>;
@@ -122,9 +104,8 @@ export type AgentEventKind = ({
   state: TurnState;
   subtype?: string | null;
   text?: string | null;
-  total_cost_usd?: number | null;
   type: "agent-message-end";
-  usage?: TurnUsage | null;
+  usage?: TokenUsage | null;
 });
 
 export type AgentProgress = {
@@ -264,6 +245,8 @@ export type Change = (Session & {
   change: "file_changed";
 }) | (Cost & {
   change: "cost";
+}) | (MessageUsage & {
+  change: "message_used";
 }) | (RateLimit & {
   change: "rate_limit";
 }) | (Oddities & {
@@ -347,124 +330,6 @@ export type ChatUsage = {
 
 export type Choice = string | Array<string>;
 
-export type ClassicData = ClassicSystem | ClassicText | ClassicToolUse | ClassicToolResult | ClassicResult | ClassicError | ClassicDone | ClassicStderr;
-
-export type ClassicDone = {
-  session_id?: SessionId | null;
-  turn_id?: TurnId | null;
-};
-
-export type ClassicError = {
-  message: string;
-  parent_tool_use_id?: ToolUseId | null;
-  turn_id?: TurnId | null;
-};
-
-export type ClassicEvent = {
-  data: ClassicData;
-  event: string;
-};
-
-export type ClassicResult = {
-  cost_usd?: number | null;
-  duration_ms?: number | null;
-  is_error: boolean;
-  messages: Array<MessageId>;
-  models: Array<ModelCost>;
-  num_turns?: number | null;
-  permission_denials: Array<Denial>;
-  result?: string | null;
-  session_id?: SessionId | null;
-  state: TurnState;
-  subtype?: string | null;
-  total_cost_usd?: number | null;
-  turn_id: TurnId;
-  usage?: TurnUsage | null;
-};
-
-export type ClassicSession = {
-  cwd?: string | null;
-  model?: string | null;
-  permission_mode?: string | null;
-  session_id?: SessionId | null;
-  tools: Array<string>;
-  version?: string | null;
-};
-
-export type ClassicStderr = {
-  text: string;
-};
-
-export type ClassicSystem = (ClassicSession & {
-  subtype: "init";
-}) | (ClassicSession & {
-  subtype: "session";
-}) | ({
-  resumes?: SessionId | null;
-  subtype: "process_started";
-}) | ({
-  code?: number | null;
-  signal?: number | null;
-  subtype: "process_ended";
-}) | ({
-  request: RequestKind;
-  request_id?: RequestId | null;
-  state: RequestState;
-  subtype: "request";
-  tool_use_id?: ToolUseId | null;
-}) | {
-  agent: Agent;
-  subtype: "subagent_started";
-} | {
-  agent: Agent;
-  subtype: "subagent_updated";
-} | {
-  agent: Agent;
-  subtype: "subagent_ended";
-} | {
-  subtype: "todos";
-  todos: TodoList;
-} | {
-  notice: Notice;
-  subtype: "notice";
-};
-
-export type ClassicText = {
-  parent_tool_use_id?: ToolUseId | null;
-  replaces?: boolean;
-  text: string;
-  turn_id?: TurnId | null;
-};
-
-export type ClassicToolResult = {
-  is_error: boolean;
-  name: string;
-  output?: Output | null;
-  parent_tool_use_id?: ToolUseId | null;
-  state: ToolState;
-  tool_use_id: ToolUseId;
-  turn_id?: TurnId | null;
-};
-
-export type ClassicToolUse = {
-  id: ToolUseId;
-  input: Json;
-  name: string;
-  parent_tool_use_id?: ToolUseId | null;
-  turn_id?: TurnId | null;
-};
-
-export type ClientTool = {
-  description: string;
-  input_schema: Record<string, unknown>;
-  name: string;
-};
-
-export type ClientTools = {
-  timeout_s?: number | null;
-  tools?: Array<ClientTool>;
-};
-
 export type CodeBlock = {
   end: number;
   language?: string | null;
@@ -490,7 +355,6 @@ export type CreateSession = {
   allowed_tools?: Array<string>;
   append_system_prompt?: string | null;
   ask_timeout_s?: number | null;
-  client_tools?: ClientTools;
   cwd: string;
   disallowed_tools?: Array<string>;
   key?: string | null;
@@ -498,6 +362,7 @@ export type CreateSession = {
   max_turns?: number | null;
   model?: string | null;
   name?: string | null;
+  no_session_persistence?: boolean;
   permission_mode?: string | null;
   system_prompt?: string | null;
 };
@@ -727,8 +592,6 @@ export type Me = {
   version: string;
 };
 
-export type MessageEventFormat = "agent" | "classic";
-
 export type MessageId = string;
 
 export type MessageInfo = {
@@ -750,15 +613,16 @@ export type MessageList = {
 
 export type MessageMode = "queue" | "steer";
 
-export type MessageOutcome = {
-  cost_usd?: number | null;
-  error?: string | null;
-  message_id: string;
-  state: MessageState;
-  text: string;
-};
-
 export type MessageState = "queued" | "sent" | "answered" | "cancelled" | "failed" | "indeterminate";
+
+export type MessageUsage = {
+  entry: EntryId;
+  message: ApiMessageId;
+  model?: string | null;
+  parent?: ToolUseId | null;
+  turn?: TurnId | null;
+  usage: TokenUsage;
+};
 
 export type ModelCost = {
   cache_creation_tokens: number;
@@ -821,6 +685,9 @@ export type Notice = ({
   text: string;
   type: "info";
 }) | {
+  text: string;
+  type: "plain_text";
+} | {
   text: string;
   tools: Array<ToolUseId>;
   type: "tool_summary";
@@ -886,6 +753,11 @@ export type PermissionRule = {
 };
 
 export type PictureBytes = string;
+
+export type Plugin = {
+  name: string;
+  path?: string | null;
+};
 
 export type Problem = {
   code: string;
@@ -958,11 +830,7 @@ export type RequestKind = ({
   message: string;
   server: string;
   url?: string | null;
-}) | {
-  input: unknown;
-  kind: "client_tool";
-  name: string;
-};
+});
 
 export type RequestState = {
   state: "open";
@@ -1059,11 +927,6 @@ export type Role = "viewer" | "approver" | "driver" | "admin";
 
 export type RuleDestination = "session" | "localSettings" | "projectSettings" | "userSettings";
 
-export type SendByKey = {
-  message: SendMessage;
-  session?: CreateSession | null;
-};
-
 export type SendMessage = {
   client_id: string;
   command?: SlashCommand | null;
@@ -1081,6 +944,8 @@ export type Session = {
   mcp_servers: Array<McpServer>;
   model?: string | null;
   permission_mode?: string | null;
+  plugins: Array<Plugin>;
+  skills: Array<string>;
   slash_commands: Array<string>;
   title?: string | null;
   tools: Array<string>;
@@ -1107,6 +972,7 @@ export type SessionInfo = {
   model?: string | null;
   name?: string | null;
   newest_seq: number;
+  no_session_persistence?: boolean;
   origin: string;
   parent?: ParentInfo | null;
   permission_mode?: string | null;
@@ -1238,9 +1104,11 @@ export type TokenList = {
   tokens: Array<TokenInfo>;
 };
 
-export type ToolAnswer = {
-  content: Array<ToolContent>;
-  is_error?: boolean;
+export type TokenUsage = {
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  input_tokens: number;
+  output_tokens: number;
 };
 
 export type ToolCall = {
@@ -1257,19 +1125,6 @@ export type ToolCall = {
   state: ToolState;
   structured?: Json | null;
   title: string;
-};
-
-export type ToolCallList = {
-  calls: Array<ToolCall>;
-};
-
-export type ToolContent = {
-  text: string;
-  type: "text";
-} | {
-  data: string;
-  media_type: string;
-  type: "image";
 };
 
 export type ToolDetail = {
@@ -1358,17 +1213,10 @@ export type TurnResult = {
   subtype: string;
   terminal_reason?: string | null;
   text?: string | null;
-  usage: TurnUsage;
+  usage?: TokenUsage | null;
 };
 
 export type TurnState = "running" | "succeeded" | "failed" | "interrupted" | "empty" | "degraded" | "lost";
-
-export type TurnUsage = {
-  cache_creation_input_tokens: number;
-  cache_read_input_tokens: number;
-  input_tokens: number;
-  output_tokens: number;
-};
 
 export type UnknownEntry = {
   bytes: number;
@@ -1406,6 +1254,7 @@ export type View = {
   tasks: Array<BackgroundTask>;
   todos: Array<TodoList>;
   turns: Array<Turn>;
+  usages: Array<MessageUsage>;
 };
 
 export type WaitingFor = {

@@ -1,6 +1,6 @@
 //! How git is run, and what it says about a repository.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::instant;
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Commands after which a repository is another one. The rest reads, or writes objects that nothing names.
-const CHANGES: [&str; 6] = ["add", "read-tree", "restore", "stash", "update-ref", "worktree"];
+const CHANGES: [&str; 6] = ["read-tree", "restore", "stash", "update-index", "update-ref", "worktree"];
 
 /// A working tree.
 #[derive(Debug, Clone)]
 pub struct Git {
     folder: PathBuf,
     state: PathBuf,
-    /// The loop's own folder, as git names it.
-    pub(super) own: String,
+    /// The loop's own folder, relative to the top.
+    pub(super) own: PathBuf,
     /// Held while worktrees are made or removed: git itself does not guard one of these against the other.
     pub(super) worktrees: Arc<tokio::sync::Mutex<()>>,
 }
@@ -69,12 +69,13 @@ pub enum GitError {
 }
 
 impl Git {
-    /// The working tree in a folder. `own` is the loop's folder in it, which git shall not see.
+    /// The working tree in a folder. `own` is the loop's folder in it, which no commit gets, whatever git is told to ignore.
     pub fn new(folder: impl Into<PathBuf>, state: impl Into<PathBuf>, own: &Path) -> Self {
         Self {
             folder: folder.into(),
             state: state.into(),
-            own: own.to_string_lossy().into_owned(),
+            // Without `.`, as git names it.
+            own: own.components().filter(|part| *part != Component::CurDir).collect(),
             worktrees: Arc::default(),
         }
     }
@@ -124,6 +125,15 @@ impl Git {
 
     pub(super) async fn run(&self, args: &[&str]) -> Result<String, GitError> {
         self.run_with(args, b"").await
+    }
+
+    /// The same for names of files, which need not be text.
+    pub(super) async fn run_bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        let done = self.raw(args, b"").await?;
+        if done.is_success() {
+            return Ok(done.stdout.bytes);
+        }
+        Err(self.failed(args, &done))
     }
 
     pub(super) async fn run_with(&self, args: &[&str], input: &[u8]) -> Result<String, GitError> {
