@@ -54,6 +54,8 @@ pub(crate) struct State {
     pub(crate) session: Option<Pooled>,
     /// Whether the settings have changed since that was made.
     pub(crate) is_stale: bool,
+    /// What the folder would run, if a person had trusted it as it was when a message was last handed over.
+    pub(crate) trusted: Option<String>,
     /// Whether somebody gives messages to the process or lets go of it; nobody else may.
     pub(crate) is_working: bool,
     /// How many are stopping it.
@@ -122,6 +124,7 @@ impl Room {
             kept,
             session: None,
             is_stale: false,
+            trusted: None,
             is_working: false,
             stopping: 0,
             payer: None,
