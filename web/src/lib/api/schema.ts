@@ -487,7 +487,7 @@ export type Finding = {
   what: string;
 };
 
-export type FindingKind = "hook" | "credential" | "mcp_server" | "environment" | "git" | "permission" | "setting" | "plugin" | "command" | "unreadable" | "instructions";
+export type FindingKind = "hook" | "credential" | "mcp_server" | "environment" | "git" | "git_hook" | "permission" | "setting" | "plugin" | "command" | "unreadable" | "instructions";
 
 export type Findings = {
   fingerprint: string;
