@@ -357,6 +357,7 @@ export type CreateSession = {
   name?: string | null;
   permission_mode?: string | null;
   system_prompt?: string | null;
+  tools?: Array<string> | null;
 };
 
 export type CreateToken = {
