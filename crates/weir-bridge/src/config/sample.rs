@@ -40,6 +40,8 @@ groups = "addressed"
 # append_system_prompt = "You talk in a chat: be brief."
 # Most that one conversation may cost, in dollars, by the CLI's estimate.
 # max_cost_usd = 5.0
+# With true the CLI keeps nothing of a conversation on disk. It ends with its process, and /new begins another one.
+# no_session_persistence = false
 # A line with cost, tokens and time below each answer.
 footer = false
 # A live line tells which tool is at work.

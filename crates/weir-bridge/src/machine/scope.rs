@@ -121,6 +121,7 @@ impl Scope {
             disallowed_tools: self.settings.disallowed_tools.clone(),
             append_system_prompt: self.settings.append_system_prompt.clone(),
             max_cost_usd: self.settings.max_cost_usd,
+            no_session_persistence: self.settings.no_session_persistence,
             pictures: self.settings.pictures,
         }
     }

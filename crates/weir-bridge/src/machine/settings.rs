@@ -118,6 +118,8 @@ pub struct ScopeSettings {
     pub append_system_prompt: Option<String>,
     /// Most that a conversation may cost, in dollars.
     pub max_cost_usd: Option<f64>,
+    /// Whether the CLI keeps nothing of conversations on disk.
+    pub no_session_persistence: bool,
     /// A line with cost, tokens and time below each answer.
     pub footer: bool,
     /// A live line tells which tool is at work.
@@ -143,6 +145,7 @@ impl Default for ScopeSettings {
             disallowed_tools: Vec::new(),
             append_system_prompt: None,
             max_cost_usd: None,
+            no_session_persistence: false,
             footer: false,
             show_tools: true,
             pictures: Pictures::default(),

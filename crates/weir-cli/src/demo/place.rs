@@ -86,6 +86,7 @@ impl Place {
             environment,
             secrets: Secrets::new(),
             log_directory: None,
+            transport: weir_process::Transport::Pipe,
             probe_cache: None,
             most_processes: 8,
             max_awaiting: MAX_AWAITING,

@@ -76,6 +76,7 @@ pub(super) async fn watch(
         environment: process.environment.clone(),
         secrets: process.secrets.clone(),
         log_directory: None,
+        transport: weir_process::Transport::Pipe,
         probe_cache: process.probe_cache.clone(),
         most_processes: parallel + BESIDES,
         max_awaiting: MAX_AWAITING,

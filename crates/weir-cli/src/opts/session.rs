@@ -133,8 +133,14 @@ pub(crate) struct ProcessOpts {
     pub(crate) secret: Vec<String>,
 
     /// Keep what the CLI writes and is sent, verbatim, in files in this folder
+    ///
+    /// Without it they are in `~/.cache/weir/logs`, of which the oldest are deleted.
     #[arg(long, value_name = "DIR")]
     pub(crate) log_dir: Option<PathBuf>,
+
+    /// Do not keep it
+    #[arg(long, conflicts_with = "log_dir")]
+    pub(crate) no_log: bool,
 
     /// Stop if that cannot be written
     #[arg(long, requires = "log_dir")]
@@ -151,4 +157,13 @@ pub(crate) enum TransportOpt {
     Pipe,
     /// A terminal in raw mode
     Pty,
+}
+
+impl From<TransportOpt> for weir_process::Transport {
+    fn from(opt: TransportOpt) -> Self {
+        match opt {
+            TransportOpt::Pipe => Self::Pipe,
+            TransportOpt::Pty => Self::Pty,
+        }
+    }
 }

@@ -200,7 +200,7 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
         )
         .unwrap()
     };
-    let state = crate::repository::state(&place);
+    let state = state(&place);
     let worked: f64 = state["tasks"]
         .as_array()
         .unwrap()

@@ -13,6 +13,7 @@ mod common;
 
 mod attacks;
 mod budgets;
+mod client_tools;
 mod conversation;
 mod crowding;
 mod decisions;
@@ -21,6 +22,8 @@ mod demo;
 mod disk;
 mod doors;
 mod flood;
+mod keys;
+mod message_stream;
 mod proxy;
 mod restart;
 mod start;

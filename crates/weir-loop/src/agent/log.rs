@@ -147,7 +147,8 @@ pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> 
         text: told.final_text.unwrap_or_default(),
         degraded: told.degraded,
         subtype: told.subtype,
-        is_error: told.is_error,
+        // Nobody interrupts a session of the loop but the loop itself, which notes why: here it is a turn without an answer.
+        is_error: told.is_error || told.interrupted,
         errors: result.map(|result| result.errors.clone()).unwrap_or_default(),
         api_error_status: result.and_then(|result| result.api_error_status),
         is_empty,

@@ -99,8 +99,8 @@ pub struct Limits {
     pub answer: Option<Duration>,
     /// The answer to a control request of ours.
     pub control: Duration,
-    /// The end of a turn that was interrupted by a limit or by the end of the session; after that the process is
-    /// ended.
+    /// The end of a turn that was interrupted, by a caller, a limit or the end of the session; after that the process
+    /// is ended.
     pub interrupt: Duration,
     /// How long a process with nothing to do stays.
     pub idle: Option<Duration>,
