@@ -56,6 +56,8 @@ impl Process {
         }
         let sandbox = fence.as_ref().map(|fence| around(fence, &workspace));
         let fenced = sandbox.clone();
+        // Neither git nor a gate has to log in.
+        let sandbox = sandbox.map(|sandbox| Sandbox { credentials: None, ..sandbox });
         let factory = move |request: &AgentRequest| {
             let mut options = SessionOptions::new();
             options.folder.trust = match &trust {

@@ -365,6 +365,7 @@ export type CreateSession = {
   no_session_persistence?: boolean;
   permission_mode?: string | null;
   system_prompt?: string | null;
+  tools?: Array<string> | null;
 };
 
 export type CreateToken = {
