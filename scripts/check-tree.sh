@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the files that are in the repository or about to be: no traces of the machine they were written
-# on, no loose ends in the Rust sources, no Rust file too long to read, no test named that does not exist.
+# on, no loose ends in the Rust sources, no Rust file too long to read, no test named that does not exist, no dead link.
 #
 # The patterns below spell one letter of each word as [x], so that this file does not match itself.
 set -euo pipefail
@@ -74,6 +74,8 @@ xargs -0 grep -hoE 'fn [a-z0-9_]+' -- /dev/null <"$lists/rust" | sed 's/^fn //' 
 named=$(grep -E '^\|' docs/lessons.md | grep -oE '`([a-z0-9_]+::)*[a-z0-9]+(_[a-z0-9]+)+`' | tr -d '`' | sed 's/.*:://' | sort -u)
 unknown=$(comm -23 <(printf '%s\n' "$named") "$lists/functions")
 if [[ -n "$unknown" ]]; then report "docs/lessons.md names tests that do not exist" <<<"$unknown"; fi
+
+if ! scripts/check-links.sh; then failed=1; fi
 
 if ((failed)); then exit 1; fi
 echo "check-tree: $count files, nothing to report"
