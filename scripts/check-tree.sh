@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the files that are in the repository or about to be: no traces of the machine they were written
-# on, no loose ends in the Rust sources, no Rust file too long to read, no test named that does not exist.
+# on, no loose ends in the Rust sources, no Rust file too long to read, no test named that does not exist, no dead link.
 #
 # The patterns below spell one letter of each word as [x], so that this file does not match itself.
 set -euo pipefail
@@ -81,6 +81,8 @@ check_tests() {
 }
 check_tests docs/lessons.md
 check_tests docs/seeds.md
+
+if ! scripts/check-links.sh; then failed=1; fi
 
 if ((failed)); then exit 1; fi
 echo "check-tree: $count files, nothing to report"
