@@ -213,6 +213,23 @@ fn a_stop_that_was_wanted_is_not_an_error_in_any_vocabulary() {
 }
 
 #[test]
+fn a_tool_that_an_interrupt_ends_did_not_fail() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().calls(None, "t", "Bash", &json!({"command": "sleep 60"}));
+    talk.host(&weir_transcript::HostEvent::Interrupted);
+    talk.json(&json!({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "t", "is_error": true, "content": "Exit code 137"},
+    ]}}));
+    talk.json(
+        &json!({"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 1}),
+    );
+    let (agent, _) = events(&talk);
+    let end = agent.iter().find(|event| event["type"] == "agent-tool-end").unwrap();
+    assert_eq!(end["state"], "interrupted");
+    assert!(agent.iter().all(|event| event["type"] != "agent-error"), "{agent:#?}");
+}
+
+#[test]
 fn an_odd_exit_after_a_good_answer_is_told() {
     let told = |code: Option<i32>, result: &str| {
         let mut talk = Conversation::new();
