@@ -14,6 +14,9 @@ pub enum HostError {
     /// There is no such session.
     #[error("there is no session {0}; it may have been deleted")]
     NotFound(ConversationId),
+    /// No session has this key.
+    #[error("no session has the key {0:?}")]
+    NoSuchKey(String),
     /// The working directory is not one that may be used.
     #[error("{cwd} cannot be used as a working directory: {reason}", cwd = .cwd.display())]
     Folder {
@@ -53,7 +56,7 @@ pub enum HostError {
     },
     /// The limit of what the session may cost is reached.
     #[error(
-        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to go on with another count, or begin a session with a higher limit"
+        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to start counting again, or start a session with a higher limit"
     )]
     BudgetExhausted {
         /// What was spent.
@@ -125,6 +128,7 @@ impl HostError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound(_) => "session_not_found",
+            Self::NoSuchKey(_) => "key_not_found",
             Self::Folder { .. } => "folder_not_allowed",
             Self::FolderChanged => "folder_changed",
             Self::Invalid(_) => "invalid",
@@ -148,6 +152,7 @@ impl HostError {
             Self::Session(SessionError::Interrupted) => "interrupted",
             Self::Session(_) => "session",
             Self::Store(StoreError::Full(_)) => "disk_full",
+            Self::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => "store_unusable",
             Self::Store(StoreError::Overloaded { .. }) => "store_overloaded",
             Self::Store(StoreError::Locked { .. }) => "store_locked",
             Self::Store(_) => "store",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_process::Secrets;
 use weir_session::Observer;
-use weir_transcript::{Change, EntryBody, Notice, SummaryBuilder, View};
+use weir_transcript::{Change, EntryBody, HostEvent, Notice, SummaryBuilder, View};
 
 use super::settings::Form;
 use crate::ask::{Floor, Stage};
@@ -97,6 +97,13 @@ impl Observer for Shared {
             // The command learns of a failure from the output itself.
             let _ = show.out.write_all(bytes);
         }
+    }
+
+    fn host(&mut self, event: &HostEvent) {
+        let mut guard = self.lock();
+        let show = &mut *guard;
+        // The command learns of a failure from the output itself.
+        let _ = show.events.host(&show.view, event, &mut show.out);
     }
 
     fn change(&mut self, view: &View, change: &Change<'_>) {

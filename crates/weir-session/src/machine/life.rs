@@ -51,8 +51,12 @@ pub(super) struct Life {
     stop: bool,
     /// Whether nothing is waited for in that.
     kill: bool,
+    /// The folder of which it was told that it is not the one asked for.
+    elsewhere: Option<String>,
     /// When the process is ended although its turn has not.
     escalate_at: Option<Instant>,
+    /// Whether the process is being ended because its turn did not end in time.
+    is_disobeyed: bool,
     /// Until when a turn may begin that nobody asked for.
     wakes_until: Option<Instant>,
 }
@@ -98,7 +102,9 @@ impl Life {
             complaint: None,
             stop: false,
             kill: false,
+            elsewhere: None,
             escalate_at: None,
+            is_disobeyed: false,
             wakes_until: None,
         }
     }
@@ -122,6 +128,14 @@ impl Life {
     /// Whether there is a process that is not being ended.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self.state, State::Starting | State::Initialising | State::Ready)
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.state == State::Ending
+    }
+
+    pub(super) fn is_disobeyed(&self) -> bool {
+        self.is_disobeyed
     }
 
     /// Whether messages can be written.
@@ -286,6 +300,18 @@ impl Machine {
         }
     }
 
+    /// Tells once of each folder that the CLI works in and was not asked to.
+    pub(super) fn check_folder(&mut self, sink: &mut Sink<'_>) {
+        let (Some(asked), Some(cwd)) = (&self.settings.cwd, &self.view().session.cwd) else { return };
+        if cwd == asked {
+            self.life.elsewhere = None;
+        } else if self.life.elsewhere.as_ref() != Some(cwd) {
+            let message = format!("the CLI works in {cwd}, and was asked to work in {asked}");
+            self.life.elsewhere = Some(cwd.clone());
+            self.record(HostEvent::Warning { message }, sink);
+        }
+    }
+
     /// The CLI answered, or cannot be asked.
     pub(super) fn ready(&mut self) {
         self.life.has_answered = true;
@@ -357,9 +383,9 @@ impl Machine {
             self.watchdog.take_fired();
         }
         let wants_end = self.life.stop || self.life.close;
-        if is_due && (is_busy || self.life.is_starting())
-            || wants_end && (!is_busy || self.life.is_starting())
-        {
+        let must_end = is_due && (is_busy || self.life.is_starting());
+        if must_end || wants_end && (!is_busy || self.life.is_starting()) {
+            self.life.is_disobeyed = must_end;
             self.life.state = State::Ending;
             self.life.is_end_wanted = wants_end && !self.watchdog.has_fired();
             self.actions.push(Action::End);

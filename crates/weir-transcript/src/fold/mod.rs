@@ -28,8 +28,8 @@ use weir_wire::{
 
 use crate::host::HostEvent;
 use crate::view::{
-    BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, ToolCall, Turn,
-    TurnState, View,
+    BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, Todo, ToolCall,
+    Turn, TurnState, View,
 };
 
 /// How a fold keeps itself small.
@@ -99,6 +99,8 @@ pub struct Fold {
     open_tools: Vec<EntryId>,
     /// Tool calls that are not settled and whose entries were dropped.
     dropped_calls: BTreeMap<ToolUseId, ToolCall>,
+    /// The lists of things to do as they were before calls that have no result yet.
+    todos_before: BTreeMap<EntryId, Vec<Todo>>,
     /// Requests that wait for a person.
     open_requests: Vec<RequestId>,
     /// Whether the next session id is a new one because the conversation was reset.
@@ -129,6 +131,7 @@ impl Fold {
             agents: agents::Agents::default(),
             open_tools: Vec::new(),
             dropped_calls: BTreeMap::new(),
+            todos_before: BTreeMap::new(),
             open_requests: Vec::new(),
             reset: false,
             compacting: false,
@@ -223,10 +226,18 @@ impl Fold {
             HostEvent::RequestAnswered { request, answer, by } => {
                 self.request_answered(request, answer, by.as_deref(), sink);
             }
+            HostEvent::ToolCalled { request, tool_use_id, name, input } => {
+                self.client_tool_called(request, tool_use_id.as_ref(), name, input, sink);
+            }
+            HostEvent::RequestWithdrawn { request } => self.request_cancelled(request, sink),
             HostEvent::Interrupted => self.turns.interrupt(),
             HostEvent::Stderr { .. } => {}
             HostEvent::LogFailed { message } => {
                 self.add_notice(Notice::Error { message: message.clone() }, sink);
+            }
+            HostEvent::Warning { message } => {
+                let text = message.as_str().into();
+                self.add_notice(Notice::Info { level: Some("warning".to_owned()), text }, sink);
             }
             HostEvent::ProcessExited { code, signal, stderr, wanted } => {
                 let was_running = self.turns.is_running();
@@ -396,7 +407,7 @@ impl Fold {
     fn update_status(&mut self, sink: &mut Sink<'_>) {
         let status = if self.ended {
             Status::Ended
-        } else if !self.open_requests.is_empty() {
+        } else if self.is_a_person_asked() {
             Status::WaitingForPerson
         } else if self.compacting {
             Status::Compacting

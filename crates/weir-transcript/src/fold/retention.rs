@@ -85,6 +85,7 @@ impl Fold {
         self.hooks.retain(|_, entry| *entry >= first);
         self.messages.entries.retain(|_, entry| *entry >= first);
         self.open_tools.retain(|entry| *entry >= first);
+        self.todos_before.retain(|entry, _| *entry >= first);
         self.turns.failed.retain(|entry| *entry >= first);
         self.streams.forget_before(first);
         let view = &self.view;

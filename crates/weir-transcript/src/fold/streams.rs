@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use weir_wire::{
     ApiMessage, ApiMessageId, BlockStart, ContentBlock, Delta, IdRef, StreamEvent, StreamEventMessage,
-    ToolUseId,
+    ToolUseBlock, ToolUseId,
 };
 
 use super::{Fold, Sink};
@@ -210,8 +210,8 @@ impl Fold {
                 let body = thinking(api_message, index, String::new(), true);
                 (self.add_entry(turn, owner, body, sink), BlockKind::Thinking)
             }
-            ContentBlock::ToolUse(block) => {
-                (self.tool_announced(parent, &block.id.to_id(), block.name, false, sink), BlockKind::Tool)
+            ContentBlock::ToolUse(ToolUseBlock { id: Some(id), name, .. }) => {
+                (self.tool_announced(parent, &id.to_id(), *name, false, sink), BlockKind::Tool)
             }
             ContentBlock::ServerToolUse(block) => {
                 (self.tool_announced(parent, &block.id.to_id(), block.name, true, sink), BlockKind::Tool)

@@ -209,7 +209,11 @@ impl Fold {
             self.turn_of_result(&said, origin.is_some(), sink);
         let mut state = turn_state(line, &result, interrupted);
         if state == TurnState::Succeeded && !self.complete_result(id, dropped, &mut result) {
-            state = TurnState::Failed;
+            // Old versions call a compaction that was interrupted a success.
+            state = if interrupted { TurnState::Interrupted } else { TurnState::Failed };
+            if !interrupted {
+                result.errors.push("the model ended its turn without an answer".to_owned());
+            }
         }
         let is_late = !said.is_empty() && said.iter().all(|message| self.is_answered(message));
         let charge = self.costs.charge(line, self.view.session.model.as_deref(), is_late);
@@ -257,9 +261,6 @@ impl Fold {
         let is_any_done =
             self.view.dropped_entries > 0 || self.view.entries.iter().filter(of_turn).any(is_deed);
         if said.as_str().trim().is_empty() {
-            if !is_any_done {
-                result.errors.push("the model ended its turn without an answer".to_owned());
-            }
             return is_any_done;
         }
         result.text = Some(said.into_text());

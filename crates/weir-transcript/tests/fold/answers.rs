@@ -184,7 +184,8 @@ fn what_init_says_is_in_the_view() {
         assert_eq!(session[name], value);
     }
     let (_, classic) = events(&talk);
-    assert_eq!(classic[0]["data"]["plugins"], session["plugins"]);
+    let init = classic.iter().find(|event| event["data"]["subtype"] == "init").unwrap();
+    assert_eq!(init["data"]["plugins"], session["plugins"]);
 }
 
 #[test]

@@ -130,8 +130,8 @@ wire_struct! {
 wire_struct! {
     /// The model calls a tool.
     ToolUseBlock {
-        /// Names the call; the result carries the same id.
-        required id: IdRef<'a, ToolUseId> = "id",
+        /// Names the call; the result carries the same id. The CLI always has one; streams of other programs may not.
+        optional id: IdRef<'a, ToolUseId> = "id",
         /// The tool.
         required name: Text<'a> = "name",
         /// Its arguments; [`crate::ToolInput`] knows those of the common tools.
@@ -142,8 +142,8 @@ wire_struct! {
 wire_struct! {
     /// What a tool gave back.
     ToolResultBlock {
-        /// The call that this answers.
-        required tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// The call that this answers. The CLI always names it; streams of other programs may not.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
         /// What the model gets to see. Absent where a tool printed nothing.
         optional content: Content<'a> = "content",
         /// Whether the tool failed or was not run.

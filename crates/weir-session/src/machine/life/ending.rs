@@ -64,6 +64,7 @@ impl Machine {
 
     pub(super) fn process_is_gone(&mut self) {
         self.life.escalate_at = None;
+        self.life.is_disobeyed = false;
         self.life.wakes_until = None;
         self.life.close = false;
         self.life.renew = false;
