@@ -71,7 +71,7 @@ fn an_answer_is_whole_also_where_most_of_it_has_left_the_view() {
 #[test]
 fn plain_text_is_shown_as_text_and_is_no_answer() {
     let mut talk = Conversation::new();
-    talk.init().line("\u{1b}[33mWarning:\u{1b}[0m the disk is slow\r").line(r#"{"type":"resul"#).result("");
+    talk.init().line("\u{1b}[33mWarning:\u{1b}[0m the disk is slow\r").line(r#"{"type":"result"#).result("");
     let notices: Vec<&Notice> = talk
         .view()
         .entries
