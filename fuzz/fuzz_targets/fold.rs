@@ -93,6 +93,12 @@ impl Follower {
 
     fn host(&mut self, event: &HostEvent) {
         self.step(|fold, sink| fold.host(event, sink));
+        self.agent.host(self.fold.view(), event, &mut |event| {
+            serde_json::to_string(&event).expect("an event is JSON");
+        });
+        self.classic.host(self.fold.view(), event, &mut |event| {
+            serde_json::to_string(&event).expect("an event is JSON");
+        });
     }
 
     fn step(&mut self, step: impl FnOnce(&mut Fold, &mut weir_transcript::Sink<'_>)) {

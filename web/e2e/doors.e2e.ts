@@ -107,12 +107,66 @@ describe("the composer", () => {
     expect(await violations(page)).toEqual([]);
     await composer(page).press("Enter");
     expect(await composer(page).inputValue()).toBe("What is in @src/mill.ts ");
+    // It goes with the text whatever mark follows its name, also after a reload, and the page says so.
+    await composer(page).press("Backspace");
+    await composer(page).pressSequentially("?");
+    await page.reload();
+    const going = page.getByRole("list", { name: "Files that go with the message" });
+    await going.getByText("src/mill.ts").waitFor();
+    await screenshot(page, "files-attached");
+    expect(await violations(page)).toEqual([]);
     await composer(page).press("Enter");
-    await until("the file is in the log", async () => {
-      const response = await fetch(new URL(`v1/sessions/${id}/log`, server.url), {
-        headers: { Authorization: `Bearer ${server.token}` },
-      });
-      return (await response.text()).includes("export const wheel = 1;");
-    });
+    const log = async () => {
+      const headers = { Authorization: `Bearer ${server.token}` };
+      return (await fetch(new URL(`v1/sessions/${id}/log`, server.url), { headers })).text();
+    };
+    await until("the file is in the log", async () => (await log()).includes("export const wheel = 1;"));
+    expect(await composer(page).inputValue()).toBe("");
+    await until("nothing is attached any more", async () => (await going.count()) === 0);
+  });
+
+  it("sends the name alone of a file that was taken off the message", async () => {
+    const server = await serve();
+    writeFileSync(join(server.root, "wheel.ts"), "export const wheel = 1;");
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await composer(page).pressSequentially("@wheel");
+    await page.getByRole("listbox", { name: "Files" }).getByText("wheel.ts").click();
+    await page.getByRole("button", { name: "Do not send wheel.ts" }).click();
+    const sent = page.waitForRequest((request) => request.method() === "POST" && /messages$/.test(request.url()));
+    await composer(page).press("Enter");
+    const body = (await sent).postDataJSON() as { text: string; files?: string[] };
+    expect([body.text, body.files]).toEqual(["@wheel.ts", undefined]);
+  });
+
+  it("is filled from its suggestions with the keyboard alone", async () => {
+    const server = await serve();
+    for (const name of ["one.ts", "two.ts", "six.ts"]) writeFileSync(join(server.root, name), name);
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    const list = page.getByRole("listbox");
+    const selected = list.getByRole("option", { selected: true });
+    await composer(page).pressSequentially("/");
+    await list.waitFor();
+    const commands = await list.getByRole("option").allInnerTexts();
+    await composer(page).press("ArrowUp");
+    await until("the last one is selected", async () => (await selected.innerText()) === commands.at(-1));
+    expect(await composer(page).getAttribute("aria-activedescendant")).toBe(await selected.getAttribute("id"));
+    await composer(page).press("Tab");
+    expect(await composer(page).inputValue()).toBe(`${commands.at(-1)} `);
+    await composer(page).fill("");
+    await composer(page).pressSequentially("@ts");
+    await list.getByText("two.ts").waitFor();
+    await composer(page).press("ArrowDown");
+    await composer(page).press("ArrowDown");
+    const third = await selected.innerText();
+    await composer(page).press("Tab");
+    expect(await composer(page).inputValue()).toBe(`@${third} `);
+    // Escape shuts the list and leaves the text.
+    await composer(page).pressSequentially("@ts");
+    await list.waitFor();
+    await composer(page).press("Escape");
+    await list.waitFor({ state: "hidden" });
+    expect(await composer(page).inputValue()).toBe(`@${third} @ts`);
   });
 });

@@ -33,6 +33,8 @@ export interface ServerOptions {
   basePath?: string;
   args?: string[];
   pace?: string;
+  /** What drivers may allow in advance, apart from reading. Everything, where a test does not say. */
+  allowTools?: string[];
 }
 
 export class WeirServer {
@@ -79,8 +81,7 @@ export class WeirServer {
       "--drain",
       "1s",
       // Tests allow tools in advance where no card is wanted.
-      "--allow-tools",
-      "*",
+      ...(this.#options.allowTools ?? ["*"]).flatMap((rule) => ["--allow-tools", rule]),
       "--env",
       `SIMULATED_CLAUDE_PACE=${this.#options.pace ?? "0"}`,
       "--env",

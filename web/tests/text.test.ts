@@ -6,6 +6,8 @@ import { ruleChoices, ruleOf } from "../src/lib/text/suggestions.ts";
 import { proposedDiff, subjectOf } from "../src/lib/text/tools.ts";
 import type { Role } from "../src/lib/api/types.ts";
 import type { ToolCall } from "../src/lib/view/types.ts";
+import { mentionAt, mentioned } from "../src/lib/text/mentions.ts";
+import { splitRules } from "../src/lib/text/rules.ts";
 
 describe("terminal output", () => {
   it("keeps colours and leaves the rest out", () => {
@@ -122,5 +124,32 @@ describe("what a call would write", () => {
     expect(proposedDiff({ content: "a\nb\n" })).toBe("@@ -1,0 +1,2 @@\n+a\n+b");
     expect(proposedDiff({ old_string: "a", new_string: "b\n\n" })).toBe("@@ -1,1 +1,2 @@\n-a\n+b\n+");
     expect(proposedDiff({ command: "ls" })).toBe("");
+  });
+});
+
+describe("files that a message names", () => {
+  it("are found at the caret", () => {
+    expect(mentionAt("What is in @mil", 15)).toEqual({ from: 11, word: "mil" });
+    expect(mentionAt("@", 1)).toEqual({ from: 0, word: "" });
+    expect(mentionAt("mail me@example", 15)).toBeNull();
+    expect(mentionAt("@a b", 4)).toBeNull();
+  });
+  it("are sent whatever mark follows, and not under a longer name", () => {
+    const files = ["src/a.ts"];
+    for (const text of ["@src/a.ts", "In @src/a.ts?", "(@src/a.ts)", "@src/a.ts\nand", "@src/a.ts. And", "“@src/a.ts”"])
+      expect(mentioned(text, files), text).toEqual(files);
+    for (const text of ["@src/a.tsx", "@src/a.ts.orig", "@src/a.ts/b", "x@src/a.ts", "src/a.ts", "@src/a.ts-old"])
+      expect(mentioned(text, files), text).toEqual([]);
+    expect(mentioned("@src/a.tsx @src/a.ts", files)).toEqual(files);
+    expect(mentioned("@my notes.md, please", ["my notes.md"])).toEqual(["my notes.md"]);
+  });
+});
+
+describe("rules for tools", () => {
+  it("are separated by commas and lines, outside of parentheses", () => {
+    expect(splitRules(" Read, Grep\nBash(git status:*) ,,Read\n")).toEqual(["Read", "Grep", "Bash(git status:*)"]);
+    expect(splitRules("Bash(echo a, b), Read")).toEqual(["Bash(echo a, b)", "Read"]);
+    expect(splitRules("Bash(echo\nRead, Grep")).toEqual(["Bash(echo", "Read", "Grep"]);
+    expect(splitRules(" \n, ")).toEqual([]);
   });
 });

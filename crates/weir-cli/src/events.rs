@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use weir_transcript::{AgentVocabulary, Change, ClassicVocabulary, View};
+use weir_transcript::{AgentVocabulary, Change, ClassicVocabulary, HostEvent, View};
 
 /// Prints what changes in one of the vocabularies, or nothing.
 pub(crate) enum EventPrinter {
@@ -35,6 +35,30 @@ impl EventPrinter {
                 }
             }),
             Self::Classic(vocabulary) => vocabulary.translate(view, change, &mut |event| {
+                if written.is_ok() {
+                    written = print(&event, out);
+                }
+            }),
+            Self::Nothing => {}
+        }
+        written
+    }
+
+    /// Prints what the host did. To be called after the changes that the event made.
+    pub(crate) fn host(
+        &mut self,
+        view: &View,
+        event: &HostEvent,
+        out: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
+        let mut written = Ok(());
+        match self {
+            Self::Agent(vocabulary) => vocabulary.host(view, event, &mut |event| {
+                if written.is_ok() {
+                    written = print(&event, out);
+                }
+            }),
+            Self::Classic(vocabulary) => vocabulary.host(view, event, &mut |event| {
                 if written.is_ok() {
                     written = print(&event, out);
                 }

@@ -28,6 +28,16 @@ impl Fence {
         })
     }
 
+    /// The sandbox of a session in this folder: around the root that it lies in.
+    pub(crate) fn around_root_of(&self, folder: &Path, roots: &[PathBuf]) -> Sandbox {
+        let is_around = |root: &&PathBuf| {
+            folder.starts_with(root) || root.canonicalize().is_ok_and(|root| folder.starts_with(root))
+        };
+        let root =
+            roots.iter().find(is_around).map(|root| root.canonicalize().unwrap_or_else(|_| root.clone()));
+        self.around(root.as_deref().unwrap_or(folder))
+    }
+
     /// Refuses a fence with the keys inside: what decides about sessions, and what is honoured outside, must not lie in a
     /// folder that they can write, nor Weir's own files where they can read. To hide a folder inside such a folder is not
     /// enough, because the folders between can be renamed and made anew. `more` are files with secrets.

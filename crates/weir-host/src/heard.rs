@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use weir_store::Cursor;
-use weir_transcript::{AgentVocabulary, Change, ClassicVocabulary, View};
+use weir_transcript::{AgentVocabulary, Change, ClassicVocabulary, HostEvent, View};
+use weir_wire::TurnId;
 
 use crate::frame::Frame;
 use crate::watch::Format;
@@ -56,6 +57,8 @@ struct Told {
     data: Bytes,
     /// The event of the log that it comes from; none for previews.
     seq: Option<u64>,
+    /// The turn that it belongs to.
+    turn: Option<TurnId>,
 }
 
 impl Heard {
@@ -87,13 +90,34 @@ impl Heard {
         let is_watched = self.watched.agent;
         vocabularies.agent.translate(view, change, &mut |event| {
             if is_watched {
-                agent.push(Told { event: event.name(), data: json(&event), seq });
+                agent.push(Told { event: event.name(), data: json(&event), seq, turn: event.turn_id });
             }
         });
         let is_watched = self.watched.classic;
         vocabularies.classic.translate(view, change, &mut |event| {
             if is_watched {
-                classic.push(Told { event: event.event, data: json(&event.data), seq });
+                classic.push(Told { event: event.event, data: json(&event.data), seq, turn: event.turn_id });
+            }
+        });
+    }
+
+    /// The host did something, whose changes were told before.
+    pub(crate) fn host(
+        &mut self,
+        vocabularies: &mut Vocabularies,
+        view: &View,
+        event: &HostEvent,
+        seq: Option<u64>,
+    ) {
+        let (watched, agent, classic) = (self.watched, &mut self.agent, &mut self.classic);
+        vocabularies.agent.host(view, event, &mut |event| {
+            if watched.agent {
+                agent.push(Told { event: event.name(), data: json(&event), seq, turn: event.turn_id });
+            }
+        });
+        vocabularies.classic.host(view, event, &mut |event| {
+            if watched.classic {
+                classic.push(Told { event: event.event, data: json(&event.data), seq, turn: event.turn_id });
             }
         });
     }
@@ -101,7 +125,7 @@ impl Heard {
     /// The CLI wrote a line.
     pub(crate) fn line(&mut self, raw: &Bytes, seq: Option<u64>) {
         if self.watched.raw {
-            self.raw.push(Told { event: "line", data: raw.clone(), seq });
+            self.raw.push(Told { event: "line", data: raw.clone(), seq, turn: None });
         }
     }
 
@@ -109,7 +133,7 @@ impl Heard {
     pub(crate) fn stderr(&mut self, text: &str) {
         if self.watched.classic {
             let event = ClassicVocabulary::stderr(text);
-            self.classic.push(Told { event: event.event, data: json(&event.data), seq: None });
+            self.classic.push(Told { event: event.event, data: json(&event.data), seq: None, turn: None });
         }
     }
 
@@ -138,10 +162,10 @@ impl Heard {
 fn frames(told: Vec<Told>, cursor: impl Fn(u64) -> Cursor) -> Vec<Frame> {
     let mut frames = Vec::with_capacity(told.len());
     let mut told = told.into_iter().peekable();
-    while let Some(Told { event, data, seq }) = told.next() {
+    while let Some(Told { event, data, seq, turn }) = told.next() {
         let goes_on = told.peek().is_some_and(|next| next.seq == seq);
         let id = seq.filter(|_| !goes_on).map(&cursor);
-        frames.push(Frame::new(event, id, data));
+        frames.push(Frame::new(event, id, data).of_turn(turn));
     }
     frames
 }
@@ -156,7 +180,7 @@ mod tests {
     use super::*;
 
     fn told(seq: Option<u64>) -> Told {
-        Told { event: "e", data: Bytes::new(), seq }
+        Told { event: "e", data: Bytes::new(), seq, turn: None }
     }
 
     #[test]

@@ -36,7 +36,9 @@ impl Labeller {
                     if let ContentBlock::ToolUse(call) = block
                         && changes_files(&call.name.to_str())
                     {
-                        self.called(call.id.to_id());
+                        if let Some(id) = call.id {
+                            self.called(id.to_id());
+                        }
                         labels.push(FILES.to_owned());
                     }
                 }
@@ -46,8 +48,10 @@ impl Labeller {
                 let mut changes =
                     matches!(structured, Some(ToolUseResult::FileChange(_) | ToolUseResult::Notebook(_)));
                 for block in message.message.content.blocks() {
-                    if let ContentBlock::ToolResult(result) = block {
-                        let tool = result.tool_use_id.to_id();
+                    if let ContentBlock::ToolResult(result) = block
+                        && let Some(id) = result.tool_use_id
+                    {
+                        let tool = id.to_id();
                         labels.push(output_of(&tool));
                         changes |= self.has_ended(&tool);
                     }

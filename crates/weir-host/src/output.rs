@@ -80,7 +80,7 @@ fn output<T: Default>(
     let line = decoder.decode(raw);
     let Some(Message::User(message)) = line.body.message() else { return None };
     message.message.content.blocks().iter().find_map(|block| match block {
-        ContentBlock::ToolResult(result) if result.tool_use_id.to_id() == *tool => {
+        ContentBlock::ToolResult(result) if result.tool_use_id.is_some_and(|id| id.to_id() == *tool) => {
             Some(result.content.as_ref().map(&read).unwrap_or_default())
         }
         _ => None,

@@ -7,12 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_session::{Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions};
+use weir_session::{
+    Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions, StartError,
+    narrowed,
+};
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
 use weir_wire::{MessageId, SessionId};
 
 use crate::admission::Refusal;
+use crate::client_calls::{ClientToolServer, SERVER};
 use crate::core::Lease;
 use crate::error::HostError;
 use crate::facts;
@@ -43,7 +47,8 @@ fn next_job(room: &Room, state: &mut State) -> Option<Job> {
     }
     let is_idle = !state.book.has_process() && !state.book.ledger.is_any_in_flight();
     let is_useless = is_idle && (state.is_stale || !state.book.ledger.has_next());
-    match state.session.take_if(|session| is_useless || session.session().is_over()) {
+    let is_outdated = state.needs_other_process && !state.book.is_at_work();
+    match state.session.take_if(|session| is_useless || is_outdated || session.session().is_over()) {
         Some(session) => Some(Job::LetGo(session)),
         None => state.book.ledger.claim_next().map(|record| Job::HandOver(Box::new(record))),
     }
@@ -70,6 +75,8 @@ async fn work(room: Lease, first: Job) {
         match next {
             Job::HandOver(record) => room.hand_over(*record).await,
             Job::LetGo(session) => {
+                // One that is over has no process.
+                let _ = session.session().close_if_idle().await;
                 room.core.pool.remove(session.key()).await;
                 room.core.freed.notify_waiters();
             }
@@ -168,6 +175,11 @@ impl Lease {
 
     fn check_budget(&self) -> Result<(), SessionError> {
         let state = self.lock();
+        if facts::is_gone(&state) {
+            // It was accepted while there was a process.
+            let error = StartError::Other(HostError::NotKept.to_string());
+            return Err(SessionError::NotStarted(Arc::new(error)));
+        }
         match (facts::cost(&state), state.kept.max_cost_usd) {
             (Some(spent), Some(limit)) if spent >= limit => {
                 Err(SessionError::BudgetExhausted { spent, limit })
@@ -183,7 +195,7 @@ impl Lease {
             if let Some(session) = &state.session {
                 return session.clone();
             }
-            state.is_stale = false;
+            (state.is_stale, state.needs_other_process) = (false, false);
             self.session_options(&state)
         };
         self.core.pool.conversation(self.id.as_str(), options)
@@ -201,10 +213,12 @@ impl Lease {
         }
         options.model = settings.model.or(options.model);
         options.permission_mode = kept.permission_mode.or(options.permission_mode);
+        options.tools = narrowed(options.tools, kept.tools);
         options.allowed_tools.extend(kept.allowed_tools);
         options.disallowed_tools.extend(kept.disallowed_tools);
         options.system_prompt = kept.system_prompt.or(options.system_prompt);
         options.append_system_prompt = kept.append_system_prompt.or(options.append_system_prompt);
+        options.persistence &= !kept.no_session_persistence;
         options.max_turns = kept.max_turns.or(options.max_turns);
         options.output_schema = kept.output_schema.or(options.output_schema);
         let inherited = kept.inherited_usd.unwrap_or(0.0);
@@ -227,6 +241,12 @@ impl Lease {
             Some(observer) => Box::new((scribe, Beside(observer))),
             None => Box::new(scribe),
         });
+        if !kept.client_tools.is_empty() {
+            // The client that offers a tool decides what it does, so nobody else is asked.
+            options.allowed_tools.push(format!("mcp__{SERVER}"));
+            let server = ClientToolServer::new(kept.client_tools, self);
+            options = options.mcp_server(SERVER, move || server.clone());
+        }
         if options.handler.is_none() {
             options.handler = Some(Arc::new(LeaveOpen));
         }

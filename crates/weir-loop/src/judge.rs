@@ -11,7 +11,10 @@ use crate::outcome::{Failure, GateResult, Inspection, Outcome};
 pub fn judge_run(run: &AgentRun) -> Option<Failure> {
     let fail = |outcome, reason: String| Some(Failure::new(outcome, reason, run.errors.join("\n")));
     match &run.end {
-        AgentEnd::Interrupted => return fail(Outcome::Interrupted, "the session was stopped".into()),
+        AgentEnd::Interrupted => return fail(Outcome::Interrupted, "the loop was stopped".into()),
+        AgentEnd::Stopped => {
+            return Some(Failure::new(Outcome::Stopped, "a person stopped the session", ""));
+        }
         AgentEnd::NotStarted { why } => return fail(Outcome::Crashed, why.clone()),
         _ => {}
     }
@@ -31,7 +34,7 @@ pub fn judge_run(run: &AgentRun) -> Option<Failure> {
             let text = if run.degraded { "; what was said is in the log" } else { "" };
             return fail(Outcome::Crashed, format!("the session ended without a result{text}"));
         }
-        AgentEnd::Answered | AgentEnd::Interrupted | AgentEnd::NotStarted { .. } => {}
+        AgentEnd::Answered | AgentEnd::Interrupted | AgentEnd::Stopped | AgentEnd::NotStarted { .. } => {}
     }
     if let Some(question) = run.unanswered.first() {
         return fail(Outcome::Question, format!("nobody answered: {question}"));
@@ -75,6 +78,13 @@ pub fn judge_work(run: &AgentRun, work: &Inspection) -> Option<Failure> {
     }
     if work.files > 0 {
         return None;
+    }
+    if !work.nested.is_empty() {
+        let reason = format!(
+            "it changed nothing that can be committed; what it did may be in a repository or worktree of its own: {}",
+            work.nested.join(", ")
+        );
+        return Some(Failure::new(Outcome::NoChange, reason, run.text.clone()));
     }
     // One that changes nothing and ends with a question has most likely asked instead of working.
     let last = run.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
@@ -186,6 +196,7 @@ mod tests {
         assert_eq!(outcome(&with(AgentEnd::TimedOut { why: "x".into() })), Some(Outcome::TimedOut));
         assert_eq!(outcome(&with(AgentEnd::Budget { why: "x".into() })), Some(Outcome::Budget));
         assert_eq!(outcome(&with(AgentEnd::Interrupted)), Some(Outcome::Interrupted));
+        assert_eq!(outcome(&with(AgentEnd::Stopped)), Some(Outcome::Stopped));
         assert_eq!(
             outcome(&AgentRun { is_empty: true, text: String::new(), ..answered() }),
             Some(Outcome::Crashed)
@@ -202,6 +213,9 @@ mod tests {
         assert_eq!(judge_work(&asked, &work(0)).map(|f| f.outcome), Some(Outcome::Question));
         assert_eq!(judge_work(&answered(), &work(0)).map(|f| f.outcome), Some(Outcome::NoChange));
         assert_eq!(judge_work(&asked, &work(1)), None);
+        let elsewhere = Inspection { nested: vec!["side".into()], ..work(0) };
+        let failure = judge_work(&answered(), &elsewhere).unwrap();
+        assert!(failure.outcome == Outcome::NoChange && failure.reason.ends_with("side"), "{failure:?}");
         let protected = Inspection { protected: vec!["Makefile".into()], ..work(3) };
         assert_eq!(judge_work(&answered(), &protected).map(|f| f.outcome), Some(Outcome::Failed));
     }

@@ -28,6 +28,8 @@ pub enum Outcome {
     Budget,
     /// Somebody stopped the loop, or it was killed.
     Interrupted,
+    /// A person stopped its session. That was wanted, so nothing is wrong; the task is not done.
+    Stopped,
 }
 
 impl Outcome {
@@ -44,6 +46,7 @@ impl Outcome {
             Self::RateLimited => "rate limited",
             Self::Budget => "over its budget",
             Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
         }
     }
 }
@@ -111,4 +114,7 @@ pub struct Inspection {
     pub protected: Vec<String>,
     /// Whether the task list was changed and is restored.
     pub list_restored: bool,
+    /// Repositories and worktrees in the working tree that are no submodules: what is done there cannot be committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nested: Vec<String>,
 }

@@ -24,4 +24,8 @@ pub use reveal::{reveal, reveal_command};
 pub use summary::{Outcome, RunSummary, SummaryBuilder};
 pub use time::milliseconds;
 pub use view::*;
-pub use vocabulary::{AgentEvent, AgentEventKind, AgentVocabulary, ClassicEvent, ClassicVocabulary};
+pub use vocabulary::{
+    AgentEvent, AgentEventKind, AgentVocabulary, ClassicData, ClassicDone, ClassicError, ClassicEvent,
+    ClassicResult, ClassicSession, ClassicStderr, ClassicSystem, ClassicText, ClassicTextSource,
+    ClassicToolResult, ClassicToolUse, ClassicVocabulary,
+};

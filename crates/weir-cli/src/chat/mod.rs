@@ -115,7 +115,10 @@ impl Chat {
         match started {
             Ok(()) => Next::Line,
             Err(error) => {
-                self.complain(&explain(&error, None));
+                let log = facts
+                    .logs
+                    .map(|logs| format!("; all that the CLI wrote is in {}", logs.output.display()));
+                self.complain(&format!("{}{}", explain(&error, None), log.unwrap_or_default()));
                 Next::Leave(Exit::from(&error))
             }
         }

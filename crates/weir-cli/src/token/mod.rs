@@ -116,7 +116,8 @@ fn in_words(ms: i64) -> String {
         seconds if seconds < 120 => format!("in {seconds} s"),
         seconds if seconds < 2 * 3600 => format!("in {} min", seconds / 60),
         seconds if seconds < 2 * 86400 => format!("in {} h", seconds / 3600),
-        seconds => format!("in {} days", seconds / 86400),
+        // A token that was made for 30 days a moment ago ends in 30 days.
+        seconds => format!("in {} days", (seconds + 43200) / 86400),
     }
 }
 

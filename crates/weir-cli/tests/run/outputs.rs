@@ -57,7 +57,7 @@ fn text_comes_while_it_is_written() {
 }
 
 /// The keys of the contract.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "session_id",
     "model",
     "version",
@@ -65,6 +65,8 @@ const KEYS: [&str; 20] = [
     "stream_text",
     "degraded",
     "is_error",
+    "interrupted",
+    "warning",
     "subtype",
     "usage",
     "model_usage",
@@ -142,6 +144,8 @@ fn events_in_both_vocabularies() {
     {
         assert!(names.contains(&name), "{name} is not in {names:?}");
     }
+    assert_eq!((names.first(), names.last()), (Some(&"agent-process-start"), Some(&"agent-process-end")));
+    assert_eq!(agent.last().unwrap()["code"], 0, "{agent:?}");
     let classic = run("classic").expect(0).text().to_owned();
     for name in ["system", "tool_use", "tool_result", "text", "result", "done"] {
         assert!(classic.contains(&format!("\"{name}\"")), "{name} is not in {classic}");

@@ -1,5 +1,6 @@
 //! The host: what programs use.
 
+mod client_tools;
 mod folders;
 mod opening;
 mod reading;

@@ -7,6 +7,7 @@
     reason = "a test that cannot set up its place should stop"
 )]
 
+mod ignored;
 mod lessons;
 mod parallel;
 mod place;

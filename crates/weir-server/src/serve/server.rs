@@ -237,7 +237,7 @@ fn ready_token(tokens: &Tokens) -> Result<Secret, TokenFileError> {
     tokens.add(NewToken::new(READY, Role::Admin), clock::now()).map(|(_, secret)| secret)
 }
 
-/// Tells the log when the disk becomes full, and when it has space again.
+/// Tells the log when the disk becomes full or fails, and when it can be written again.
 async fn look_at_disk(app: App) {
     let mut interval = tokio::time::interval(LOOK_AT_DISK);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -245,8 +245,8 @@ async fn look_at_disk(app: App) {
     loop {
         interval.tick().await;
         match app.host().space() {
-            Space::Full { advice } if !was_full => tracing::error!("{advice}"),
-            Space::Enough if was_full => tracing::warn!("the disk has space again; everything is taken"),
+            Space::Full { advice } | Space::Unusable { advice } if !was_full => tracing::error!("{advice}"),
+            Space::Enough if was_full => tracing::warn!("the disk can be written again; everything is taken"),
             _ => {}
         }
         was_full = app.host().space() != Space::Enough;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
-use weir_process::{Capabilities, Environment, Launch, Lock, ProbeCache, Process, StopOptions};
+use weir_process::{Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::SessionId;
 
 use crate::arguments::{FORK_AT, PromptFiles, Start, arguments};
@@ -54,7 +54,7 @@ enum How {
 /// What has to be looked up before a process can be started.
 #[derive(Clone)]
 pub(super) struct Prepared {
-    program: PathBuf,
+    found: Found,
     /// None where nothing depends on it.
     capabilities: Option<Box<Capabilities>>,
 }
@@ -131,7 +131,8 @@ impl Launcher {
             return None;
         }
         let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
-        let (program, environment) = (prepared.program.clone(), options.environment.clone());
+        let (program, environment) =
+            (prepared.found.path.clone(), prepared.found.environment(&options.environment));
         Some(async move { cache.probe(&program, &environment).await.ok() })
     }
 
@@ -169,11 +170,12 @@ impl Launcher {
                     None => {
                         let found =
                             weir_process::find(program.as_deref()).await.map_err(StartError::NotFound)?;
-                        Prepared { program: found.path, capabilities: None }
+                        Prepared { found, capabilities: None }
                     }
                 };
                 if prepared.capabilities.is_none() && (depends_on_version || admitted.needs_version()) {
-                    let capabilities = cache.probe(&prepared.program, &environment).await;
+                    let environment = prepared.found.environment(&environment);
+                    let capabilities = cache.probe(&prepared.found.path, &environment).await;
                     prepared.capabilities = Some(Box::new(capabilities.map_err(StartError::Probe)?));
                 }
                 Ok((prepared, admitted))
@@ -212,7 +214,7 @@ impl Launcher {
             }
             How::Cli(None) => Err(failed(StartError::Other("the CLI was not looked for".into()))),
             How::Cli(Some(prepared)) => {
-                let Prepared { program, capabilities } = &**prepared;
+                let Prepared { found, capabilities } = &**prepared;
                 if let Some(known) = capabilities {
                     check_version(&self.options, spawn, known).map_err(failed)?;
                 }
@@ -242,7 +244,7 @@ impl Launcher {
                 let is_passed =
                     |flag: &&str| args.iter().any(|arg| arg.as_encoded_bytes().starts_with(flag.as_bytes()));
                 self.assumed = ASSUMED.into_iter().filter(is_passed).collect();
-                let mut launch = launch(&self.options, program, args);
+                let mut launch = launch(&self.options, found, args);
                 launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
                 self.prompts = files;
                 if !admitted.project_settings {
@@ -385,11 +387,11 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
     Ok(())
 }
 
-fn launch(options: &SessionOptions, program: &Path, args: Vec<OsString>) -> Launch {
-    let mut launch = Launch::new(program).args(args);
+fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launch {
+    let mut launch = Launch::new(&found.path).args(args);
     launch.cwd.clone_from(&options.cwd);
     launch.sandbox.clone_from(&options.sandbox);
-    launch.environment = options.environment.clone();
+    launch.environment = found.environment(&options.environment);
     launch.transport = options.transport;
     launch.log.clone_from(&options.log);
     launch.secrets = options.secrets.clone();

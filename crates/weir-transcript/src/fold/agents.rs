@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{
-    TaskId, TaskNotificationMessage, TaskProgressMessage, TaskStartedMessage, TaskStatus, TaskUpdatedMessage,
-    TaskUsage, Text, ToolInput, ToolUseId, ToolUseResult,
+    AgentResult, TaskId, TaskNotificationMessage, TaskProgressMessage, TaskStartedMessage, TaskStatus,
+    TaskUpdatedMessage, TaskUsage, Text, ToolInput, ToolUseId, ToolUseResult,
 };
 
 use super::tools::is_agent_tool;
@@ -66,7 +66,10 @@ impl Fold {
             agent.description = input.description.unwrap_or_else(|| std::mem::take(&mut agent.description));
             agent.agent_type = input.subagent_type.or(agent.agent_type.take());
             agent.prompt = Some(input.prompt);
-            agent.background |= input.run_in_background == Some(true);
+            // What was asked for; the task or the result says what became of it.
+            if agent.task.is_none() {
+                agent.background |= input.run_in_background == Some(true);
+            }
             // The result may have come before the call.
             if agent.state == AgentState::Running && !agent.background && tool_state.is_settled() {
                 agent.state = ended_as(tool_state);
@@ -126,7 +129,7 @@ impl Fold {
         }
         self.update_agent(&id, sink, |agent| {
             if let Some(result) = agent_result {
-                agent.background |= result.is_async == Some(true);
+                agent.background = is_in_background(result).unwrap_or(agent.background);
                 agent.agent_type =
                     agent.agent_type.take().or(result.agent_type.map(|text| text.to_str().into()));
                 let progress = &mut agent.progress;
@@ -155,7 +158,7 @@ impl Fold {
         self.agents.by_task.insert(task_id.clone(), id.clone());
         self.update_agent(&id, sink, |agent| {
             agent.task = Some(task_id);
-            agent.background |= task.is_backgrounded == Some(true);
+            agent.background = task.is_backgrounded.unwrap_or(agent.background);
             if let Some(description) = task.description {
                 agent.description = description.to_str().into();
             }
@@ -185,7 +188,7 @@ impl Fold {
             return;
         };
         self.update_agent(&id, sink, |agent| {
-            agent.background |= task.patch.is_backgrounded == Some(true);
+            agent.background = task.patch.is_backgrounded.unwrap_or(agent.background);
             // An end is left to the notification that follows, which also says what came of it.
             if let Some(AgentState::Running) = task.patch.status.and_then(agent_state) {
                 agent.state = AgentState::Running;
@@ -220,6 +223,15 @@ impl Fold {
         for id in running {
             self.update_agent(&id, sink, |agent| agent.state = AgentState::Unknown);
         }
+    }
+}
+
+/// Whether an agent goes on after the result of its call; none where the result does not say.
+fn is_in_background(result: &AgentResult<'_>) -> Option<bool> {
+    match result.status {
+        Some(status) if status == "completed" => Some(false),
+        Some(status) if status == "async_launched" => Some(true),
+        _ => result.is_async,
     }
 }
 

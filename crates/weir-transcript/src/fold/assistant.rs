@@ -37,6 +37,13 @@ impl Fold {
             state: if line.aborted == Some(true) { BlockState::Aborted } else { BlockState::Complete },
             error: api_error(line).map(Box::new),
         };
+        self.message_used(
+            whole.message.as_ref(),
+            parent,
+            line.message.model,
+            line.message.usage.as_ref(),
+            sink,
+        );
         match &line.message.content {
             Content::Text(text) => self.whole_text(&whole, *text, sink),
             Content::Blocks(blocks) => {
@@ -61,7 +68,7 @@ impl Fold {
             ContentBlock::Thinking(block) => self.whole_thinking(whole, block.thinking, false, sink),
             ContentBlock::RedactedThinking(_) => self.whole_thinking(whole, Text::default(), true, sink),
             ContentBlock::ToolUse(block) => {
-                let id = block.id.to_id();
+                let id = block.id.map_or_else(|| self.unnamed_call(), |id| id.to_id());
                 self.tool_called(whole.parent, &id, block.name, block.input, false, sink);
                 self.confirm_tool(whole, &id);
             }
@@ -75,11 +82,8 @@ impl Fold {
                 let failed = block.is_error.unwrap_or(false);
                 self.server_tool_ended(whole.parent, &block.tool_use_id.to_id(), output, failed, sink);
             }
-            // A model does not send these; if one does, it is shown for what it is.
-            ContentBlock::ToolResult(block) => {
-                let json = block.source.json();
-                self.unknown_part(UnknownReason::UnknownBlock, whole.parent, None, None, json, sink);
-            }
+            // A model does not send these, but programs that write the CLI's format do.
+            ContentBlock::ToolResult(block) => self.tool_result(whole.parent, &[], block, None, sink),
             ContentBlock::Image(block) | ContentBlock::Document(block) => {
                 let json = block.source.json();
                 self.unknown_part(UnknownReason::UnknownBlock, whole.parent, None, None, json, sink);

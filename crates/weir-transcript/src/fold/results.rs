@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use weir_wire::{
-    BashResult, Content, ContentBlock, OwnedJson, RawJson, TaskRecord, TaskUpdateInput, Text, TodoRecord,
-    ToolInput, ToolResultBlock, ToolUseResult, UserMessage,
+    BashResult, Content, ContentBlock, IdRef, OwnedJson, RawJson, TaskRecord, TaskUpdateInput, Text,
+    TodoRecord, ToolInput, ToolResultBlock, ToolResultMeta, ToolUseId, ToolUseResult, UserMessage,
 };
 
 use super::tools::Effect;
@@ -30,7 +30,10 @@ impl Fold {
                 let structured = line.tool_use_result.as_ref().filter(|_| results.count() == 1);
                 for block in blocks {
                     match block {
-                        ContentBlock::ToolResult(result) => self.tool_result(line, result, structured, sink),
+                        ContentBlock::ToolResult(result) => {
+                            let (parent, metas) = (line.parent_tool_use_id, line.tool_result_meta.as_slice());
+                            self.tool_result(parent, metas, result, structured, sink);
+                        }
                         ContentBlock::Text(block) => {
                             if !text.is_empty() {
                                 text.push('\n');
@@ -91,18 +94,23 @@ impl Fold {
         self.add_user_entry(line.parent_tool_use_id, None, text.into_owned(), images, source, sink);
     }
 
-    fn tool_result(
+    /// What a tool gave back. It comes in a line of the agent with this parent.
+    pub(super) fn tool_result(
         &mut self,
-        line: &UserMessage<'_>,
+        parent: Option<IdRef<'_, ToolUseId>>,
+        metas: &[ToolResultMeta<'_>],
         block: &ToolResultBlock<'_>,
         structured: Option<&ToolUseResult<'_>>,
         sink: &mut Sink<'_>,
     ) {
-        let known = self.tools.get(&*block.tool_use_id.text().to_str()).copied();
+        let known = match block.tool_use_id {
+            Some(id) => self.tools.get(&*id.text().to_str()).copied(),
+            None => self.unnamed_result(parent),
+        };
         // A result may come before its call: then the call fills in the rest later.
         let entry = known.unwrap_or_else(|| {
-            let id = block.tool_use_id.to_id();
-            self.tool_announced(line.parent_tool_use_id, &id, Text::default(), false, sink)
+            let id = block.tool_use_id.map_or_else(|| self.unnamed_call(), |id| id.to_id());
+            self.tool_announced(parent, &id, Text::default(), false, sink)
         });
         let is_first = self.tool(entry).is_some_and(|tool| tool.output.is_none());
         let output = block.content.as_ref().map(|content| self.content_output(content));
@@ -110,7 +118,7 @@ impl Fold {
         let failed = block.is_error == Some(true);
         let state = if !failed {
             ToolState::Succeeded
-        } else if self.was_denied(line, entry) {
+        } else if self.was_denied(metas, entry) {
             ToolState::Denied
         } else {
             self.turns.failed.push(entry);
@@ -134,6 +142,7 @@ impl Fold {
             duration_ms: took.and_then(|took| u64::try_from(took).ok()),
         };
         self.emit(change, sink);
+        self.todos_decided(entry, failed, sink);
         match effect {
             Effect::File(path, difference) => self.file_changed(entry, path, difference, sink),
             Effect::Todos(items) if items != self.todos_of(entry) => self.set_todos(entry, items, sink),
@@ -141,7 +150,6 @@ impl Fold {
         }
         if let Some(ToolUseResult::Mismatch { reason, json }) = structured {
             let (reason, json) = (Some(reason.clone()), *json);
-            let parent = line.parent_tool_use_id;
             self.unknown_part(UnknownReason::BlockMismatch, parent, None, reason, json, sink);
         }
         self.agent_answered(entry, structured, failed, sink);
@@ -160,11 +168,11 @@ impl Fold {
         (json.bytes().len() <= self.options.output_limit).then(|| json.into())
     }
 
-    fn was_denied(&self, line: &UserMessage<'_>, entry: EntryId) -> bool {
+    fn was_denied(&self, metas: &[ToolResultMeta<'_>], entry: EntryId) -> bool {
         let Some(tool) = self.tool(entry) else {
             return false;
         };
-        let rejected = line.tool_result_meta.iter().filter(|meta| meta.id == tool.id).any(|meta| {
+        let rejected = metas.iter().filter(|meta| meta.id == tool.id).any(|meta| {
             let decision = meta.permission_decision.and_then(|decision| decision.get("decision"));
             decision.and_then(|decision| decision.as_text()).is_some_and(|decision| decision == "reject")
         });

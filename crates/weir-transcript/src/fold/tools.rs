@@ -14,6 +14,9 @@ use crate::view::{
     ToolDetail, ToolState,
 };
 
+/// How ids begin that we give to calls that came without one.
+const UNNAMED: &str = "unnamed-";
+
 impl Fold {
     /// The model has begun to write a call; its arguments stream in.
     pub(super) fn tool_announced(
@@ -92,6 +95,30 @@ impl Fold {
         self.link_request(entry, sink);
         if is_agent_tool(&name) {
             self.agent_called(entry, sink);
+        } else if name == "TodoWrite" {
+            self.todos_proposed(entry, sink);
+        }
+    }
+
+    /// An id for a call that came without one.
+    pub(super) fn unnamed_call(&self) -> ToolUseId {
+        ToolUseId::new(format!("{UNNAMED}{}", self.next_entry))
+    }
+
+    /// The call that a result without an id answers: the agent's oldest call that came without one, or else the only
+    /// one that still runs.
+    pub(super) fn unnamed_result(&self, parent: Option<IdRef<'_, ToolUseId>>) -> Option<EntryId> {
+        let parent = parent.map(|id| id.to_id());
+        let is_of_agent =
+            |entry: &EntryId| self.view.entry(*entry).is_some_and(|found| found.parent == parent);
+        let open: Vec<EntryId> = self.open_tools.iter().copied().filter(is_of_agent).collect();
+        let is_unnamed = |entry: &EntryId| {
+            self.tool(*entry)
+                .is_some_and(|tool| tool.id.as_str().starts_with(UNNAMED) && tool.output.is_none())
+        };
+        match open.as_slice() {
+            [only] => Some(*only),
+            several => several.iter().copied().find(is_unnamed),
         }
     }
 
@@ -252,6 +279,30 @@ impl Fold {
                 Effect::Todos(items.collect())
             }
             _ => Effect::None,
+        }
+    }
+
+    /// A call has the whole new list of things to do, which is shown without waiting for the result.
+    fn todos_proposed(&mut self, entry: EntryId, sink: &mut Sink<'_>) {
+        let is_open = self.tool(entry).is_some_and(|tool| !tool.state.is_settled());
+        // Newer versions do not have the tool in every session; a model that calls it all the same is refused.
+        let tools = &self.view.session.tools;
+        let is_there = tools.is_empty() || tools.iter().any(|tool| tool == "TodoWrite");
+        let before = self.todos_of(entry);
+        if let Effect::Todos(items) = self.effect_of_input(entry)
+            && is_open
+            && is_there
+            && items != before
+        {
+            self.todos_before.insert(entry, before);
+            self.set_todos(entry, items, sink);
+        }
+    }
+
+    /// The result of a call that may have proposed a list of things to do: if it failed, the list is what it was.
+    pub(super) fn todos_decided(&mut self, entry: EntryId, failed: bool, sink: &mut Sink<'_>) {
+        if let Some(before) = self.todos_before.remove(&entry).filter(|_| failed) {
+            self.set_todos(entry, before, sink);
         }
     }
 

@@ -5,6 +5,9 @@ use weir_wire::{TaskId, ToolUseId, TurnId};
 
 use super::EntryId;
 
+/// Longest label, in characters: a prompt may be one long line.
+const MAX_LABEL: usize = 160;
+
 /// A sub-agent. Its entries are those whose parent it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -42,6 +45,18 @@ pub struct Agent {
     /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+}
+
+impl Agent {
+    /// What it is for, in a line that is never empty: its description, what it was asked, or its kind.
+    pub fn label(&self) -> String {
+        let asked = self.prompt.as_deref().and_then(|prompt| prompt.trim().lines().next());
+        let known = [Some(self.description.trim()), asked, self.agent_type.as_deref()];
+        match known.into_iter().flatten().find(|text| !text.is_empty()) {
+            Some(text) => text.chars().take(MAX_LABEL).collect(),
+            None => "sub-agent".to_owned(),
+        }
+    }
 }
 
 /// How far a sub-agent is.

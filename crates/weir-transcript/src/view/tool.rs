@@ -77,6 +77,11 @@ impl ToolState {
     pub fn is_settled(self) -> bool {
         !matches!(self, Self::Pending | Self::WaitingForPermission | Self::Running)
     }
+
+    /// Whether the call is known not to have done what it was meant to do.
+    pub fn is_error(self) -> bool {
+        matches!(self, Self::Failed | Self::Denied | Self::Interrupted)
+    }
 }
 
 /// What a tool gave back, cut to a bounded length.

@@ -1,12 +1,14 @@
 //! The `agent` vocabulary: `agent-message-start`, `agent-text-delta` and so on.
 
 use serde::{Deserialize, Serialize};
-use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
+use serde_json::Value;
+use weir_wire::{ApiMessageId, MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
+use crate::host::HostEvent;
 use crate::view::{
-    AgentProgress, AgentState, Change, Denial, EntryBody, EntryId, ModelCost, Output, RequestKind,
-    RequestState, Todo, ToolDetail, ToolState, TurnCause, TurnState, TurnUsage, View,
+    AgentProgress, AgentState, Change, Denial, EntryBody, EntryId, ModelCost, Notice, Output, RequestKind,
+    RequestState, Todo, TokenUsage, ToolDetail, ToolState, TurnCause, TurnState, View,
 };
 
 /// An event of the `agent` vocabulary.
@@ -30,6 +32,24 @@ pub struct AgentEvent {
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum AgentEventKind {
+    /// A process was started for the session.
+    #[serde(rename = "agent-process-start")]
+    ProcessStart {
+        /// The session of the CLI that it goes on with.
+        resumes: Option<SessionId>,
+    },
+    /// The process has ended.
+    #[serde(rename = "agent-process-end")]
+    ProcessEnd {
+        /// Its exit code; null where a signal ended it or it is not known.
+        code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+        /// The last that it printed on its standard error.
+        stderr: String,
+        /// Whether it was ended on purpose.
+        wanted: bool,
+    },
     /// A turn begins.
     #[serde(rename = "agent-message-start")]
     MessageStart {
@@ -39,12 +59,19 @@ pub enum AgentEventKind {
         cause: TurnCause,
         /// The messages that it answers, as far as is known.
         messages: Vec<MessageId>,
+        /// Where the agent works.
+        cwd: Option<String>,
+        /// The tools that the model has.
+        tools: Vec<String>,
     },
     /// The model says something.
     #[serde(rename = "agent-text-delta")]
     TextDelta {
         /// The block that it belongs to.
         entry: EntryId,
+        /// The model's message that the block is a part of. Blocks of one message follow each other without a gap.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<ApiMessageId>,
         /// What.
         text: String,
         /// Set where this takes the place of the text so far of its block.
@@ -86,7 +113,7 @@ pub enum AgentEventKind {
         name: String,
         /// How.
         state: ToolState,
-        /// Whether it failed.
+        /// Whether it is known to have failed. False where nothing more was heard of it: then `state` is `unknown`.
         is_error: bool,
         /// What it gave back.
         output: Option<Output>,
@@ -98,8 +125,9 @@ pub enum AgentEventKind {
     /// The user is asked, or the question was settled.
     #[serde(rename = "agent-question")]
     Question {
-        /// Names the request; the answer carries it.
-        request_id: RequestId,
+        /// Names the request; the answer carries it. Null where the stream has the call and not the CLI's request, as
+        /// a recording may: `tool_use_id` then tells questions apart.
+        request_id: Option<RequestId>,
         /// The call that waits.
         tool_use_id: Option<ToolUseId>,
         /// The questions.
@@ -119,6 +147,20 @@ pub enum AgentEventKind {
         /// Whether it still waits.
         state: RequestState,
     },
+    /// A tool of a client is called and waits for its answer, or has it.
+    #[serde(rename = "agent-tool-request")]
+    ToolRequest {
+        /// Names the request; the answer carries it.
+        request_id: RequestId,
+        /// The call that waits.
+        tool_use_id: Option<ToolUseId>,
+        /// The tool, as the client named it.
+        name: String,
+        /// Its arguments.
+        input: Value,
+        /// Whether it still waits.
+        state: RequestState,
+    },
     /// The things to do have changed.
     #[serde(rename = "agent-todos")]
     Todos {
@@ -130,7 +172,19 @@ pub enum AgentEventKind {
     SubagentStart {
         /// The call that started it, which is its name.
         tool_use_id: ToolUseId,
-        /// What it is for.
+        /// What it is for; never empty.
+        description: String,
+        /// The kind of sub-agent.
+        agent_type: Option<String>,
+        /// Whether the conversation goes on beside it, as far as is known.
+        background: bool,
+    },
+    /// What was said of a sub-agent has turned out otherwise.
+    #[serde(rename = "agent-subagent-update")]
+    SubagentUpdate {
+        /// The call that started it.
+        tool_use_id: ToolUseId,
+        /// What it is for; never empty.
         description: String,
         /// The kind of sub-agent.
         agent_type: Option<String>,
@@ -149,6 +203,12 @@ pub enum AgentEventKind {
         /// What it has used.
         progress: AgentProgress,
     },
+    /// The CLI printed plain text, which is neither a line of the protocol nor what the model says.
+    #[serde(rename = "agent-output")]
+    Output {
+        /// The line.
+        text: String,
+    },
     /// Something went wrong.
     #[serde(rename = "agent-error")]
     Error {
@@ -162,21 +222,26 @@ pub enum AgentEventKind {
         state: TurnState,
         /// The result's subtype, if there was a result.
         subtype: Option<String>,
-        /// Whether it failed.
+        /// Whether it failed. A turn that was interrupted did not.
         is_error: bool,
         /// The answer.
         text: Option<String>,
+        /// Set where the CLI's result was empty, so that the answer is what was said.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        degraded: bool,
         /// The messages that it answered.
         messages: Vec<MessageId>,
         /// Rounds with the model.
         num_turns: Option<u64>,
         /// How long it took.
         duration_ms: Option<u64>,
-        /// Tokens of the main loop.
-        usage: Option<TurnUsage>,
+        /// Tokens of the main loop; null where the CLI said nothing of them.
+        usage: Option<TokenUsage>,
         /// What the turn cost; null where that is not known.
         cost_usd: Option<f64>,
-        /// The same by model.
+        /// The CLI's own total, over all turns of the session.
+        total_cost_usd: Option<f64>,
+        /// What the turn cost by model, with the tokens of each.
         models: Vec<ModelCost>,
         /// Tool calls that were not allowed.
         permission_denials: Vec<Denial>,
@@ -187,6 +252,8 @@ impl AgentEvent {
     /// The event's name, such as `agent-text-delta`.
     pub fn name(&self) -> &'static str {
         match &self.kind {
+            AgentEventKind::ProcessStart { .. } => "agent-process-start",
+            AgentEventKind::ProcessEnd { .. } => "agent-process-end",
             AgentEventKind::MessageStart { .. } => "agent-message-start",
             AgentEventKind::TextDelta { .. } => "agent-text-delta",
             AgentEventKind::ThinkingDelta { .. } => "agent-thinking-delta",
@@ -194,9 +261,12 @@ impl AgentEvent {
             AgentEventKind::ToolEnd { .. } => "agent-tool-end",
             AgentEventKind::Question { .. } => "agent-question",
             AgentEventKind::Permission { .. } => "agent-permission",
+            AgentEventKind::ToolRequest { .. } => "agent-tool-request",
             AgentEventKind::Todos { .. } => "agent-todos",
             AgentEventKind::SubagentStart { .. } => "agent-subagent-start",
+            AgentEventKind::SubagentUpdate { .. } => "agent-subagent-update",
             AgentEventKind::SubagentEnd { .. } => "agent-subagent-end",
+            AgentEventKind::Output { .. } => "agent-output",
             AgentEventKind::Error { .. } => "agent-error",
             AgentEventKind::MessageEnd { .. } => "agent-message-end",
         }
@@ -216,7 +286,7 @@ impl AgentEvent {
 /// fold.line(&decoder.decode(line), &mut |view, change| {
 ///     vocabulary.translate(view, change, &mut |event| names.push(event.name()));
 /// });
-/// assert_eq!(names, ["agent-message-start", "agent-text-delta"]);
+/// assert_eq!(names, ["agent-process-start", "agent-message-start", "agent-text-delta"]);
 /// ```
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct AgentVocabulary {
@@ -232,6 +302,15 @@ impl AgentVocabulary {
             }
         });
     }
+
+    /// Tells the events in what the host did. To be called after the changes that the event made were translated.
+    pub fn host(&mut self, view: &View, event: &HostEvent, tell: &mut dyn FnMut(AgentEvent)) {
+        self.milestones.host(event, &mut |milestone| {
+            if let Some(event) = self::event(view, &milestone) {
+                tell(event);
+            }
+        });
+    }
 }
 
 fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
@@ -241,6 +320,8 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
                 model: view.session.model.clone(),
                 cause: turn.cause.clone(),
                 messages: turn.messages.clone(),
+                cwd: view.session.cwd.clone(),
+                tools: view.session.tools.clone(),
             };
             (Some(turn.id), None, kind)
         }
@@ -251,20 +332,25 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
                 subtype: result.map(|result| result.subtype.clone()),
                 is_error: turn.state.is_error(),
                 text: result.and_then(|result| result.text.clone()),
+                degraded: result.is_some_and(|result| result.degraded),
                 messages: turn.messages.clone(),
                 num_turns: result.and_then(|result| result.num_turns),
                 duration_ms: result.and_then(|result| result.duration_ms),
-                usage: result.map(|result| result.usage),
+                usage: result.and_then(|result| result.usage),
                 cost_usd: turn.cost_usd,
+                total_cost_usd: view.cost.reported_usd,
                 models: turn.models.clone(),
                 permission_denials: result.map(|result| result.denials.clone()).unwrap_or_default(),
             };
             (Some(turn.id), None, kind)
         }
         Milestone::Text { entry, text, replaces } => {
-            let is_error = matches!(&entry.body, EntryBody::Text(text) if text.error.is_some());
+            let (message_id, is_error) = match &entry.body {
+                EntryBody::Text(text) => (text.message.clone(), text.error.is_some()),
+                _ => (None, false),
+            };
             let (text, replaces) = ((*text).to_owned(), *replaces);
-            let kind = AgentEventKind::TextDelta { entry: entry.id, text, replaces, is_error };
+            let kind = AgentEventKind::TextDelta { entry: entry.id, message_id, text, replaces, is_error };
             (entry.turn, entry.parent.clone(), kind)
         }
         Milestone::Thinking { entry, text, replaces } => {
@@ -289,7 +375,7 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
                 tool_use_id: tool.id.clone(),
                 name: tool.name.clone(),
                 state: tool.state,
-                is_error: tool.state != ToolState::Succeeded,
+                is_error: tool.state.is_error(),
                 output: tool.output.clone(),
                 detail: tool.detail.clone(),
                 duration_ms: tool.duration_ms,
@@ -301,11 +387,28 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
             let (kind, state) = (request.kind.clone(), request.state.clone());
             let event = match &request.kind {
                 RequestKind::Question { .. } => {
+                    let request_id = Some(request_id);
                     AgentEventKind::Question { request_id, tool_use_id, request: kind, state }
                 }
+                RequestKind::ClientTool { name, input } => AgentEventKind::ToolRequest {
+                    request_id,
+                    tool_use_id,
+                    name: name.clone(),
+                    input: input.clone(),
+                    state,
+                },
                 _ => AgentEventKind::Permission { request_id, tool_use_id, request: kind, state },
             };
             (request.turn, request.parent.clone(), event)
+        }
+        Milestone::Question { entry, tool, request, state } => {
+            let kind = AgentEventKind::Question {
+                request_id: None,
+                tool_use_id: Some(tool.id.clone()),
+                request: request.clone(),
+                state: state.clone(),
+            };
+            (entry.turn, entry.parent.clone(), kind)
         }
         Milestone::Todos(list) => (
             view.turns.last().map(|turn| turn.id),
@@ -315,7 +418,16 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
         Milestone::AgentStarted(agent) => {
             let kind = AgentEventKind::SubagentStart {
                 tool_use_id: agent.id.clone(),
-                description: agent.description.clone(),
+                description: agent.label(),
+                agent_type: agent.agent_type.clone(),
+                background: agent.background,
+            };
+            (agent.turn, agent.parent.clone(), kind)
+        }
+        Milestone::AgentChanged(agent) => {
+            let kind = AgentEventKind::SubagentUpdate {
+                tool_use_id: agent.id.clone(),
+                description: agent.label(),
                 agent_type: agent.agent_type.clone(),
                 background: agent.background,
             };
@@ -334,10 +446,25 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
             let parent = entry.and_then(|entry| entry.parent.clone());
             (*turn, parent, AgentEventKind::Error { message: message.clone() })
         }
+        Milestone::Notice { entry, notice: Notice::PlainText { text } } => {
+            (entry.turn, entry.parent.clone(), AgentEventKind::Output { text: text.clone() })
+        }
         Milestone::Notice { entry, notice } => {
             (entry.turn, entry.parent.clone(), AgentEventKind::Error { message: notice.error_message()? })
         }
-        Milestone::Session { .. } | Milestone::Ended => return None,
+        Milestone::ProcessStarted { resumes } => {
+            (None, None, AgentEventKind::ProcessStart { resumes: resumes.clone() })
+        }
+        Milestone::ProcessEnded(exit) => {
+            let kind = AgentEventKind::ProcessEnd {
+                code: exit.code,
+                signal: exit.signal,
+                stderr: exit.stderr.clone(),
+                wanted: exit.wanted,
+            };
+            (None, None, kind)
+        }
+        Milestone::Session { .. } => return None,
     };
     Some(AgentEvent { kind, session_id: view.session.id.clone(), turn_id, parent_tool_use_id })
 }

@@ -1,13 +1,14 @@
 //! What in a change is news: things that begin, grow and end, each told once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use weir_wire::{ToolUseId, TurnId};
+use weir_wire::{SessionId, ToolUseId, TurnId};
 
+use crate::host::HostEvent;
 use crate::view::{
-    Agent, AgentState, Change, Entry, EntryBody, EntryId, Notice, Request, Session, Status, TodoList,
-    ToolCall, ToolState, Turn, TurnState, View,
+    Agent, AgentState, Change, Entry, EntryBody, EntryId, Notice, Request, RequestKind, RequestState,
+    Session, Status, TodoList, ToolCall, ToolDetail, ToolState, Turn, TurnState, View,
 };
 
 /// Most calls without an end that are remembered beside those in the view.
@@ -42,8 +43,17 @@ pub(crate) enum Milestone<'c> {
         tool: &'c ToolCall,
     },
     AgentStarted(&'c Agent),
+    /// What was told of an agent at its beginning has turned out otherwise.
+    AgentChanged(&'c Agent),
     AgentEnded(&'c Agent),
     Request(&'c Request),
+    /// A call that asks the user, in a stream without the CLI's request for an answer.
+    Question {
+        entry: &'c Entry,
+        tool: &'c ToolCall,
+        request: RequestKind,
+        state: RequestState,
+    },
     Todos(&'c TodoList),
     Notice {
         entry: &'c Entry,
@@ -54,19 +64,68 @@ pub(crate) enum Milestone<'c> {
         turn: Option<TurnId>,
         message: String,
     },
-    Ended,
+    ProcessStarted {
+        /// The session that it goes on with.
+        resumes: Option<SessionId>,
+    },
+    ProcessEnded(Exit),
+}
+
+impl Milestone<'_> {
+    /// The turn that it belongs to.
+    pub(crate) fn turn(&self) -> Option<TurnId> {
+        match self {
+            Self::TurnStarted(turn) | Self::TurnEnded(turn) => Some(turn.id),
+            Self::Text { entry, .. }
+            | Self::Thinking { entry, .. }
+            | Self::ToolStarted { entry, .. }
+            | Self::ToolEnded { entry, .. }
+            | Self::Question { entry, .. }
+            | Self::Notice { entry, .. } => entry.turn,
+            Self::AgentStarted(agent) | Self::AgentChanged(agent) | Self::AgentEnded(agent) => agent.turn,
+            Self::Request(request) => request.turn,
+            Self::Error { turn, .. } => *turn,
+            Self::Session { .. } | Self::Todos(_) | Self::ProcessStarted { .. } | Self::ProcessEnded(_) => {
+                None
+            }
+        }
+    }
+}
+
+/// How a process ended, as far as is known.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Exit {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stderr: String,
+    /// Whether we ended it because somebody wanted it to end.
+    pub(crate) wanted: bool,
+}
+
+/// What was told of an agent at its beginning.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ToldAgent {
+    label: String,
+    agent_type: Option<String>,
+    background: bool,
 }
 
 /// Remembers what was told.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Milestones {
     session: bool,
+    /// Whether a host tells of its processes. A recording does not, and begins with its first line.
+    has_host: bool,
+    has_process: bool,
+    /// Questions that were told from their calls.
+    questions: HashSet<ToolUseId>,
     tools_started: HashSet<ToolUseId>,
     tools_ended: HashSet<ToolUseId>,
     /// Results that came before their calls: told with the call, or at the end of the turn.
     nameless: Vec<EntryId>,
     turns_ended: HashSet<TurnId>,
-    agents_started: HashSet<ToolUseId>,
+    agents_started: HashMap<ToolUseId, ToldAgent>,
     agents_ended: HashSet<ToolUseId>,
     last_error: Option<(Option<TurnId>, String)>,
 }
@@ -110,15 +169,32 @@ impl Milestones {
                 }
             }
             Change::Session(session) => {
+                // A host that resumes sets the id, before it tells of its process; the CLI says where it works.
+                if session.cwd.is_some() || session.model.is_some() {
+                    self.recording_began(tell);
+                }
                 tell(Milestone::Session { session, is_first: !self.session });
                 self.session = true;
             }
-            Change::TurnAdded(turn) => tell(Milestone::TurnStarted(turn)),
+            Change::TurnAdded(turn) => {
+                self.recording_began(tell);
+                tell(Milestone::TurnStarted(turn));
+            }
             Change::TurnReplaced(turn) => self.turn(view, turn, tell),
             Change::Agent(agent) => self.agent(agent, tell),
-            Change::Request(request) => tell(Milestone::Request(request)),
+            Change::Request(request) => {
+                if let Some(tool) = &request.tool {
+                    self.questions.remove(tool);
+                }
+                tell(Milestone::Request(request));
+            }
             Change::Todos(todos) => tell(Milestone::Todos(todos)),
-            Change::Status { status: Status::Ended } => tell(Milestone::Ended),
+            // A host says how it ended.
+            Change::Status { status: Status::Ended } if !self.has_host => {
+                self.recording_began(tell);
+                self.has_process = false;
+                tell(Milestone::ProcessEnded(Exit::default()));
+            }
             Change::Dropped { .. } => self.forget(view),
             Change::Status { .. }
             | Change::BlockEnded { .. }
@@ -126,8 +202,37 @@ impl Milestones {
             | Change::Tasks { .. }
             | Change::FileChanged(_)
             | Change::Cost(_)
+            | Change::MessageUsed(_)
             | Change::RateLimit(_)
             | Change::Oddities(_) => {}
+        }
+    }
+
+    /// Tells what is new in what the host did. The changes that this made were told before.
+    pub(crate) fn host<'c>(&mut self, event: &HostEvent, tell: &mut dyn FnMut(Milestone<'c>)) {
+        match event {
+            HostEvent::ProcessStarted { resumes } => {
+                (self.has_host, self.has_process) = (true, true);
+                tell(Milestone::ProcessStarted { resumes: resumes.clone() });
+            }
+            HostEvent::ProcessExited { code, signal, stderr, wanted } if self.has_process => {
+                self.has_process = false;
+                let exit = Exit { code: *code, signal: *signal, stderr: stderr.clone(), wanted: *wanted };
+                tell(Milestone::ProcessEnded(exit));
+            }
+            HostEvent::RecordingEnded if self.has_process => {
+                self.has_process = false;
+                tell(Milestone::ProcessEnded(Exit::default()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Something is heard of a process that no host has started.
+    fn recording_began<'c>(&mut self, tell: &mut dyn FnMut(Milestone<'c>)) {
+        if !self.has_host && !self.has_process {
+            self.has_process = true;
+            tell(Milestone::ProcessStarted { resumes: None });
         }
     }
 
@@ -138,7 +243,8 @@ impl Milestones {
         self.tools_ended.retain(|id| kept.contains(id));
         self.nameless.retain(|entry| view.entry(*entry).is_some());
         self.turns_ended.retain(|turn| view.turn(*turn).is_some());
-        self.agents_started.retain(|agent| view.agent(agent).is_some());
+        self.questions.retain(|id| kept.contains(id));
+        self.agents_started.retain(|agent, _| view.agent(agent).is_some());
         self.agents_ended.retain(|agent| view.agent(agent).is_some());
         // Calls that never end would pile up in an endless turn.
         if self.tools_started.len() > MOST_OPEN + kept.len() {
@@ -168,8 +274,18 @@ impl Milestones {
         }
         if tool.state != ToolState::Pending && self.tools_started.insert(tool.id.clone()) {
             tell(Milestone::ToolStarted { entry, tool });
+            // With a host, the CLI's request for an answer follows; a recording may have none.
+            if let Some(request) = question(tool).filter(|_| !self.has_host && !is_over) {
+                self.questions.insert(tool.id.clone());
+                tell(Milestone::Question { entry, tool, request, state: RequestState::Open });
+            }
         }
         if is_over && self.tools_ended.insert(tool.id.clone()) {
+            let was_told = self.questions.remove(&tool.id);
+            if let Some(request) = question(tool).filter(|_| was_told || tool.request.is_none()) {
+                let state = settled(tool);
+                tell(Milestone::Question { entry, tool, request, state });
+            }
             tell(Milestone::ToolEnded { entry, tool });
         }
     }
@@ -216,12 +332,50 @@ impl Milestones {
     }
 
     fn agent<'c>(&mut self, agent: &'c Agent, tell: &mut dyn FnMut(Milestone<'c>)) {
-        if self.agents_started.insert(agent.id.clone()) {
-            tell(Milestone::AgentStarted(agent));
+        let now = ToldAgent {
+            label: agent.label(),
+            agent_type: agent.agent_type.clone(),
+            background: agent.background,
+        };
+        let is_over = self.agents_ended.contains(&agent.id);
+        match self.agents_started.get(&agent.id) {
+            None => {
+                self.agents_started.insert(agent.id.clone(), now);
+                tell(Milestone::AgentStarted(agent));
+            }
+            Some(told) if *told != now && !is_over => {
+                self.agents_started.insert(agent.id.clone(), now);
+                tell(Milestone::AgentChanged(agent));
+            }
+            Some(_) => {}
         }
         if agent.state != AgentState::Running && self.agents_ended.insert(agent.id.clone()) {
             tell(Milestone::AgentEnded(agent));
         }
+    }
+}
+
+/// What a call asks the user, if it does.
+fn question(tool: &ToolCall) -> Option<RequestKind> {
+    match &tool.detail {
+        ToolDetail::Questions { questions, .. } => Some(RequestKind::Question {
+            questions: questions.clone(),
+            input: tool.input.as_raw().to_value(),
+        }),
+        _ => None,
+    }
+}
+
+/// What became of a question, told from the end of its call.
+fn settled(tool: &ToolCall) -> RequestState {
+    let message = tool.output.as_ref().map(|output| output.text.to_str().into_owned());
+    match (&tool.detail, tool.state) {
+        (ToolDetail::Questions { answers: Some(answers), .. }, ToolState::Succeeded) => {
+            RequestState::Allowed { by: None, answers: Some(answers.clone()) }
+        }
+        (_, ToolState::Succeeded) => RequestState::Settled,
+        (_, ToolState::Denied | ToolState::Failed) => RequestState::Denied { by: None, message },
+        _ => RequestState::Cancelled,
     }
 }
 

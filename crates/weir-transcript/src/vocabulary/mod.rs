@@ -8,5 +8,8 @@ mod classic;
 mod milestones;
 
 pub use agent::{AgentEvent, AgentEventKind, AgentVocabulary};
-pub use classic::{ClassicEvent, ClassicVocabulary};
+pub use classic::{
+    ClassicData, ClassicDone, ClassicError, ClassicEvent, ClassicResult, ClassicSession, ClassicStderr,
+    ClassicSystem, ClassicText, ClassicTextSource, ClassicToolResult, ClassicToolUse, ClassicVocabulary,
+};
 pub(crate) use milestones::{Milestone, Milestones};

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use weir_transcript::{
-    AgentEventKind, AgentVocabulary, ClassicVocabulary, Fold, FoldOptions, HostEvent, Outcome, RequestAnswer,
-    SummaryBuilder, View,
+    AgentEventKind, AgentVocabulary, ClassicData, ClassicEvent, ClassicSystem, ClassicVocabulary, Fold,
+    FoldOptions, HostEvent, Outcome, RequestAnswer, RequestState, SummaryBuilder, ToolState, View,
 };
 use weir_wire::{Decoder, Framer};
 
@@ -50,21 +50,24 @@ fn counted(names: &[&str]) -> String {
 fn a_message_in_pieces_with_a_tool() {
     let (agent, classic) = names("2.1.325", "partial-tool");
     insta::assert_snapshot!(agent, @r"
+    agent-process-start
     agent-message-start
     agent-text-delta ×2
     agent-tool-start
     agent-tool-end
     agent-text-delta ×3
     agent-message-end
+    agent-process-end
     ");
     insta::assert_snapshot!(classic, @r"
-    system
+    system ×2
     text ×2
     tool_use
     tool_result
     text ×3
     result
     done
+    system
     ");
 }
 
@@ -72,6 +75,7 @@ fn a_message_in_pieces_with_a_tool() {
 fn a_sub_agent_in_the_background() {
     let (agent, _) = names("2.1.325", "subagent-background");
     insta::assert_snapshot!(agent, @r"
+    agent-process-start
     agent-message-start
     agent-text-delta
     agent-tool-start
@@ -86,6 +90,7 @@ fn a_sub_agent_in_the_background() {
     agent-message-start
     agent-text-delta
     agent-message-end ×2
+    agent-process-end
     ");
 }
 
@@ -93,21 +98,25 @@ fn a_sub_agent_in_the_background() {
 fn a_question_and_a_permission() {
     let (agent, _) = names("2.1.325", "ask-user-question");
     insta::assert_snapshot!(agent, @r"
+    agent-process-start
     agent-message-start
     agent-tool-start
-    agent-question ×2
+    agent-question ×3
     agent-tool-end
     agent-text-delta
     agent-message-end
+    agent-process-end
     ");
     let (agent, _) = names("2.1.325", "permission-denied-by-host");
     insta::assert_snapshot!(agent, @r"
+    agent-process-start
     agent-message-start
     agent-tool-start
     agent-permission ×2
     agent-tool-end
     agent-text-delta
     agent-message-end
+    agent-process-end
     ");
 }
 
@@ -115,19 +124,22 @@ fn a_question_and_a_permission() {
 fn errors_and_things_to_do() {
     let (agent, classic) = names("2.1.325", "api-error-529");
     insta::assert_snapshot!(agent, @r"
+    agent-process-start
     agent-message-start
     agent-error ×2
     agent-text-delta
     agent-error
     agent-message-end
+    agent-process-end
     ");
     insta::assert_snapshot!(classic, @r"
-    system
+    system ×2
     error ×2
     text
     error
     result
     done
+    system
     ");
     let (agent, _) = names("2.1.9", "todos");
     assert_eq!(agent.lines().filter(|line| *line == "agent-todos").count(), 2);
@@ -137,13 +149,15 @@ fn errors_and_things_to_do() {
 fn a_cut_off_recording_ends_with_an_error_and_an_end() {
     let (agent, classic) = names("2.1.9", "big-tool-result");
     insta::assert_snapshot!(agent, @r"
+    agent-process-start
     agent-message-start
     agent-tool-start
     agent-tool-end
     agent-error
     agent-message-end
+    agent-process-end
     ");
-    assert!(classic.ends_with("done"));
+    assert!(classic.ends_with("result\ndone\nsystem"), "{classic}");
 }
 
 #[test]
@@ -196,7 +210,13 @@ fn a_result_before_its_call_is_told_with_the_call_and_in_order() {
     talk.init().returns(None, "t", "early").calls(None, "t", "Bash", &json!({"command": "ls"})).result("x");
     assert_eq!(
         told(&talk),
-        ["message-start", "tool-start Bash", "tool-end Bash Succeeded Some(\"early\")", "message-end",]
+        [
+            "process-start",
+            "message-start",
+            "tool-start Bash",
+            "tool-end Bash Succeeded Some(\"early\")",
+            "message-end",
+        ]
     );
 }
 
@@ -204,7 +224,10 @@ fn a_result_before_its_call_is_told_with_the_call_and_in_order() {
 fn a_result_whose_call_never_comes_is_told_at_the_end_of_the_turn() {
     let mut talk = Conversation::new();
     talk.init().returns(None, "t", "early").result("x");
-    assert_eq!(told(&talk), ["message-start", "tool-end  Succeeded Some(\"early\")", "message-end"]);
+    assert_eq!(
+        told(&talk),
+        ["process-start", "message-start", "tool-end  Succeeded Some(\"early\")", "message-end"]
+    );
 }
 
 #[test]
@@ -227,7 +250,13 @@ fn when_the_cli_dies_tools_and_agents_end_before_the_turn() {
     let ends: Vec<String> = told(&talk).into_iter().filter(|event| event.contains("-end")).collect();
     assert_eq!(
         ends,
-        ["tool-end Task Unknown None", "tool-end Bash Unknown None", "subagent-end Unknown", "message-end",]
+        [
+            "tool-end Task Unknown None",
+            "tool-end Bash Unknown None",
+            "subagent-end Unknown",
+            "message-end",
+            "process-end",
+        ]
     );
 }
 
@@ -240,7 +269,10 @@ fn text_that_was_wrong_is_told_again_as_a_replacement() {
     talk.line(r#"{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}"#);
     talk.line(r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hxl"}}}"#);
     talk.says("m", "Hello");
-    assert_eq!(told(&talk), ["message-start", "text-delta \"Hxl\" false", "text-delta \"Hello\" true"]);
+    assert_eq!(
+        told(&talk),
+        ["process-start", "message-start", "text-delta \"Hxl\" false", "text-delta \"Hello\" true"]
+    );
 }
 
 #[test]
@@ -253,8 +285,8 @@ fn a_classic_result_has_the_total_of_its_own_turn() {
             .to_string();
         fold.line(&decoder.decode(line.as_bytes()), &mut |view, change| {
             words.translate(view, change, &mut |event| {
-                if event.event == "result" {
-                    totals.push(event.data["total_cost_usd"].as_f64().unwrap());
+                if let ClassicData::Result(result) = event.data {
+                    totals.push(result.total_cost_usd.unwrap());
                 }
             });
         });
@@ -293,4 +325,233 @@ fn the_end_of_a_sub_agent_says_what_came_of_it() {
         });
     }
     assert_eq!(ends, [(Some("report of one".into()), Some(150))]);
+}
+
+/// The `classic` events of a conversation that a test writes.
+fn classic(conversation: &Conversation) -> Vec<ClassicEvent> {
+    let mut words = ClassicVocabulary::default();
+    let mut view = View::default();
+    let mut out = Vec::new();
+    for change in &conversation.changes {
+        view.apply(change);
+        words.translate(&view, change, &mut |event| out.push(event));
+    }
+    out
+}
+
+/// The `agent` events of a conversation that a test writes.
+fn agent(conversation: &Conversation) -> Vec<AgentEventKind> {
+    let mut words = AgentVocabulary::default();
+    let mut view = View::default();
+    let mut out = Vec::new();
+    for change in &conversation.changes {
+        view.apply(change);
+        words.translate(&view, change, &mut |event| out.push(event.kind));
+    }
+    out
+}
+
+#[test]
+fn done_is_told_after_each_answer_and_not_once_more_when_the_process_ends() {
+    let mut talk = Conversation::new();
+    talk.init().says("m", "one").result("one").init().says("n", "two").result("two");
+    talk.exits(Some(0), None, "");
+    let names: Vec<&str> = classic(&talk).iter().map(|event| event.event).collect();
+    assert_eq!(counted(&names), "system ×2\ntext\nresult\ndone\ntext\nresult\ndone\nsystem");
+    let turns = classic(&talk).into_iter().filter_map(|event| match event.data {
+        ClassicData::Done(done) => Some(done.turn_id.map(|turn| turn.0)),
+        _ => None,
+    });
+    assert_eq!(turns.collect::<Vec<_>>(), [Some(1), Some(2)]);
+}
+
+#[test]
+fn a_process_that_ends_without_an_answer_is_done_as_well() {
+    let mut talk = Conversation::new();
+    talk.exits(Some(1), None, "no such session");
+    let events = classic(&talk);
+    let names: Vec<&str> = events.iter().map(|event| event.event).collect();
+    assert_eq!(names, ["error", "system", "system", "done"]);
+    assert!(matches!(&events[3].data, ClassicData::Done(done) if done.turn_id.is_none()));
+}
+
+/// The form of a design from before the CLI had ids everywhere: a call without one, and its result in the same line.
+#[test]
+fn calls_without_an_id_are_shown_with_their_results() {
+    let mut talk = Conversation::new();
+    let content = json!([
+        {"type": "text", "text": "Hello!"},
+        {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
+        {"type": "tool_result", "content": "file1.txt\nfile2.txt"},
+    ]);
+    talk.init().json(&json!({"type": "assistant", "message": {"content": content}})).result("Hello!");
+    assert_eq!(
+        told(&talk),
+        [
+            "process-start",
+            "message-start",
+            "text-delta \"Hello!\" false",
+            "tool-start Bash",
+            "tool-end Bash Succeeded Some(\"file1.txt\\nfile2.txt\")",
+            "message-end",
+        ]
+    );
+    assert_eq!(talk.view().oddities.blocks, 0);
+    let ids = classic(&talk).into_iter().filter_map(|event| match event.data {
+        ClassicData::ToolUse(call) => Some(call.id),
+        ClassicData::ToolResult(result) => Some(result.tool_use_id),
+        _ => None,
+    });
+    let ids: Vec<_> = ids.collect();
+    assert!(ids.len() == 2 && ids[0] == ids[1], "{ids:?}");
+}
+
+#[test]
+fn two_calls_without_an_id_get_their_results_in_order() {
+    let mut talk = Conversation::new();
+    let call = |command: &str| json!({"type": "tool_use", "name": "Bash", "input": {"command": command}});
+    let result = |text: &str| json!({"type": "tool_result", "content": text});
+    talk.init().json(&json!({"type": "assistant", "message": {"content": [call("a"), call("b")]}}));
+    talk.json(&json!({"type": "user", "message": {"content": [result("of a"), result("of b")]}})).result("x");
+    let ends: Vec<_> = talk
+        .view()
+        .tools()
+        .map(|(_, tool)| (tool.title.clone(), tool.output.as_ref().unwrap().text.to_str().into_owned()))
+        .collect();
+    assert_eq!(ends, [("a".into(), "of a".into()), ("b".into(), "of b".into())]);
+}
+
+#[test]
+fn a_call_of_which_nothing_more_is_heard_is_not_called_failed() {
+    let mut talk = Conversation::new();
+    talk.init().json(&json!({"type": "assistant", "message": {"content": [
+        {"type": "tool_use", "name": "Bash", "input": {}}]}}));
+    talk.result("x");
+    let end = classic(&talk).into_iter().find_map(|event| match event.data {
+        ClassicData::ToolResult(result) => Some((result.state, result.is_error)),
+        _ => None,
+    });
+    assert_eq!(end, Some((ToolState::Unknown, false)));
+    let end = agent(&talk).into_iter().find_map(|event| match event {
+        AgentEventKind::ToolEnd { state, is_error, .. } => Some((state, is_error)),
+        _ => None,
+    });
+    assert_eq!(end, Some((ToolState::Unknown, false)));
+}
+
+#[test]
+fn a_turn_says_where_it_works_and_with_what_and_what_it_cost_in_all() {
+    let mut talk = Conversation::new();
+    talk.line(r#"{"type":"system","subtype":"init","session_id":"s","cwd":"/p","tools":["Bash","Read"]}"#);
+    talk.json(&json!({"type": "result", "subtype": "success", "result": "x", "total_cost_usd": 0.5}));
+    let events = agent(&talk);
+    assert!(
+        events.iter().any(|event| matches!(event, AgentEventKind::MessageStart { cwd: Some(cwd), tools, .. }
+        if cwd == "/p" && tools.len() == 2))
+    );
+    assert!(events.iter().any(|event| matches!(event, AgentEventKind::MessageEnd { total_cost_usd, .. }
+        if *total_cost_usd == Some(0.5))));
+}
+
+#[test]
+fn a_host_tells_of_the_start_and_the_end_of_each_process() {
+    let mut words = AgentVocabulary::default();
+    let mut fold = Fold::new(FoldOptions::default());
+    let mut out = Vec::new();
+    let events = [
+        HostEvent::ProcessStarted { resumes: None },
+        HostEvent::ProcessExited { code: Some(0), signal: None, stderr: String::new(), wanted: false },
+        HostEvent::ProcessStarted { resumes: Some("s".into()) },
+        HostEvent::ProcessExited { code: None, signal: Some(9), stderr: "oops".into(), wanted: false },
+    ];
+    for event in events {
+        fold.host(&event, &mut |view, change| {
+            words.translate(view, change, &mut |event| out.push(event.kind));
+        });
+        words.host(fold.view(), &event, &mut |event| out.push(event.kind));
+    }
+    let out: Vec<String> = out
+        .into_iter()
+        .filter_map(|event| match event {
+            AgentEventKind::ProcessStart { resumes } => Some(format!("start {resumes:?}")),
+            AgentEventKind::ProcessEnd { code, signal, stderr, .. } => {
+                Some(format!("end {code:?} {signal:?} {stderr}"))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(out, ["start None", "end Some(0) None ", "start Some(SessionId(s))", "end None Some(9) oops"]);
+}
+
+#[test]
+fn a_recording_without_requests_tells_its_questions_from_the_calls() {
+    let mut talk = Conversation::new();
+    let question = json!({"questions": [{"question": "Which?", "header": "h", "multiSelect": false,
+        "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]}]});
+    talk.init().calls(None, "q", "AskUserQuestion", &question);
+    let states = |talk: &Conversation| -> Vec<RequestState> {
+        let states = agent(talk).into_iter().filter_map(|event| match event {
+            AgentEventKind::Question { request_id: None, state, .. } => Some(state),
+            _ => None,
+        });
+        states.collect()
+    };
+    assert_eq!(states(&talk), [RequestState::Open], "at the call");
+    talk.returns(None, "q", "A").result("x");
+    assert_eq!(states(&talk), [RequestState::Open, RequestState::Settled]);
+    let asked = classic(&talk).into_iter().any(|event| {
+        matches!(event.data, ClassicData::System(ClassicSystem::Request { request_id: None, .. }))
+    });
+    assert!(asked);
+}
+
+#[test]
+fn things_to_do_are_told_with_the_call_and_taken_back_if_it_fails() {
+    let mut talk = Conversation::new();
+    let list =
+        |status: &str| json!({"todos": [{"content": "build", "status": status, "activeForm": "building"}]});
+    let statuses = |talk: &Conversation| -> Vec<Vec<String>> {
+        let lists = agent(talk).into_iter().filter_map(|event| match event {
+            AgentEventKind::Todos { items } => Some(items.into_iter().map(|item| item.status).collect()),
+            _ => None,
+        });
+        lists.collect()
+    };
+    talk.init().calls(None, "t", "TodoWrite", &list("pending"));
+    assert_eq!(statuses(&talk), [["pending"]]);
+    talk.returns(None, "t", "ok");
+    assert_eq!(statuses(&talk), [["pending"]], "the result says the same");
+    talk.calls(None, "u", "TodoWrite", &list("completed"));
+    talk.line(r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"u","content":"no","is_error":true}]}}"#);
+    assert_eq!(statuses(&talk), [["pending"], ["completed"], ["pending"]]);
+}
+
+#[test]
+fn a_sub_agent_has_a_description_and_is_corrected() {
+    let mut talk = Conversation::new();
+    // Its first line comes before the call that started it.
+    talk.init().json(&json!({"type": "assistant", "parent_tool_use_id": "a",
+        "message": {"content": [{"type": "text", "text": "looking"}]}}));
+    talk.calls(None, "a", "Task", &json!({"prompt": "look around\nplease", "run_in_background": true}));
+    let result = json!({"type": "tool_result", "tool_use_id": "a", "content": "seen"});
+    talk.json(&json!({"type": "user", "message": {"content": [result]},
+        "tool_use_result": {"agentId": "x", "status": "completed", "content": []}}));
+    talk.result("x");
+    let told: Vec<String> = agent(&talk)
+        .into_iter()
+        .filter_map(|event| match event {
+            AgentEventKind::SubagentStart { description, background, .. } => {
+                Some(format!("start {description} {background}"))
+            }
+            AgentEventKind::SubagentUpdate { description, background, .. } => {
+                Some(format!("update {description} {background}"))
+            }
+            AgentEventKind::SubagentEnd { state, .. } => Some(format!("end {state:?}")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        ["start sub-agent false", "update look around true", "update look around false", "end Completed"]
+    );
 }

@@ -29,6 +29,19 @@ impl<'a> Content<'a> {
             Self::Blocks(blocks) => blocks,
         }
     }
+
+    /// What it says, without everything that is not text.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.to_str().into_owned(),
+            Self::Blocks(blocks) => blocks.iter().fold(String::new(), |mut out, block| {
+                if let ContentBlock::Text(block) = block {
+                    out.push_str(&block.text.to_str());
+                }
+                out
+            }),
+        }
+    }
 }
 
 impl<'a> Field<'a> for Content<'a> {
@@ -117,8 +130,8 @@ wire_struct! {
 wire_struct! {
     /// The model calls a tool.
     ToolUseBlock {
-        /// Names the call; the result carries the same id.
-        required id: IdRef<'a, ToolUseId> = "id",
+        /// Names the call; the result carries the same id. The CLI always has one; streams of other programs may not.
+        optional id: IdRef<'a, ToolUseId> = "id",
         /// The tool.
         required name: Text<'a> = "name",
         /// Its arguments; [`crate::ToolInput`] knows those of the common tools.
@@ -129,8 +142,8 @@ wire_struct! {
 wire_struct! {
     /// What a tool gave back.
     ToolResultBlock {
-        /// The call that this answers.
-        required tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
+        /// The call that this answers. The CLI always names it; streams of other programs may not.
+        optional tool_use_id: IdRef<'a, ToolUseId> = "tool_use_id",
         /// What the model gets to see. Absent where a tool printed nothing.
         optional content: Content<'a> = "content",
         /// Whether the tool failed or was not run.

@@ -32,13 +32,14 @@ export type AgentEventKind = ({
   messages: Array<MessageId>;
   model?: string | null;
   type: "agent-message-start";
-}) | {
+}) | ({
   entry: EntryId;
   is_error?: boolean;
+  message_id?: ApiMessageId | null;
   replaces?: boolean;
   text: string;
   type: "agent-text-delta";
-} | {
+}) | {
   entry: EntryId;
   replaces?: boolean;
   text: string;
@@ -86,10 +87,14 @@ export type AgentEventKind = ({
   tool_use_id: ToolUseId;
   type: "agent-subagent-end";
 }) | {
+  text: string;
+  type: "agent-output";
+} | {
   message: string;
   type: "agent-error";
 } | ({
   cost_usd?: number | null;
+  degraded?: boolean;
   duration_ms?: number | null;
   is_error: boolean;
   messages: Array<MessageId>;
@@ -100,7 +105,7 @@ export type AgentEventKind = ({
   subtype?: string | null;
   text?: string | null;
   type: "agent-message-end";
-  usage?: TurnUsage | null;
+  usage?: TokenUsage | null;
 });
 
 export type AgentProgress = {
@@ -240,6 +245,8 @@ export type Change = (Session & {
   change: "file_changed";
 }) | (Cost & {
   change: "cost";
+}) | (MessageUsage & {
+  change: "message_used";
 }) | (RateLimit & {
   change: "rate_limit";
 }) | (Oddities & {
@@ -355,8 +362,10 @@ export type CreateSession = {
   max_turns?: number | null;
   model?: string | null;
   name?: string | null;
+  no_session_persistence?: boolean;
   permission_mode?: string | null;
   system_prompt?: string | null;
+  tools?: Array<string> | null;
 };
 
 export type CreateToken = {
@@ -607,6 +616,15 @@ export type MessageMode = "queue" | "steer";
 
 export type MessageState = "queued" | "sent" | "answered" | "cancelled" | "failed" | "indeterminate";
 
+export type MessageUsage = {
+  entry: EntryId;
+  message: ApiMessageId;
+  model?: string | null;
+  parent?: ToolUseId | null;
+  turn?: TurnId | null;
+  usage: TokenUsage;
+};
+
 export type ModelCost = {
   cache_creation_tokens: number;
   cache_read_tokens: number;
@@ -668,6 +686,9 @@ export type Notice = ({
   text: string;
   type: "info";
 }) | {
+  text: string;
+  type: "plain_text";
+} | {
   text: string;
   tools: Array<ToolUseId>;
   type: "tool_summary";
@@ -733,6 +754,11 @@ export type PermissionRule = {
 };
 
 export type PictureBytes = string;
+
+export type Plugin = {
+  name: string;
+  path?: string | null;
+};
 
 export type Problem = {
   code: string;
@@ -919,6 +945,8 @@ export type Session = {
   mcp_servers: Array<McpServer>;
   model?: string | null;
   permission_mode?: string | null;
+  plugins: Array<Plugin>;
+  skills: Array<string>;
   slash_commands: Array<string>;
   title?: string | null;
   tools: Array<string>;
@@ -945,6 +973,7 @@ export type SessionInfo = {
   model?: string | null;
   name?: string | null;
   newest_seq: number;
+  no_session_persistence?: boolean;
   origin: string;
   parent?: ParentInfo | null;
   permission_mode?: string | null;
@@ -1076,6 +1105,13 @@ export type TokenList = {
   tokens: Array<TokenInfo>;
 };
 
+export type TokenUsage = {
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  input_tokens: number;
+  output_tokens: number;
+};
+
 export type ToolCall = {
   detail: ToolDetail;
   duration_ms?: number | null;
@@ -1178,17 +1214,10 @@ export type TurnResult = {
   subtype: string;
   terminal_reason?: string | null;
   text?: string | null;
-  usage: TurnUsage;
+  usage?: TokenUsage | null;
 };
 
 export type TurnState = "running" | "succeeded" | "failed" | "interrupted" | "empty" | "degraded" | "lost";
-
-export type TurnUsage = {
-  cache_creation_input_tokens: number;
-  cache_read_input_tokens: number;
-  input_tokens: number;
-  output_tokens: number;
-};
 
 export type UnknownEntry = {
   bytes: number;
@@ -1226,6 +1255,7 @@ export type View = {
   tasks: Array<BackgroundTask>;
   todos: Array<TodoList>;
   turns: Array<Turn>;
+  usages: Array<MessageUsage>;
 };
 
 export type WaitingFor = {

@@ -5,6 +5,7 @@ import type { Me, NewSession, Role, SessionInfo } from "../api/types.ts";
 import type { Request } from "../view/types.ts";
 import { storedToken, storeToken, takeFragment } from "../api/auth.ts";
 import { Conversation } from "./conversation.svelte.ts";
+import { panesHere, stayWith, stepTo } from "./history.ts";
 import { recall, remember } from "./keep.ts";
 import { notify } from "./notify.ts";
 import { Outbox } from "./outbox.svelte.ts";
@@ -68,7 +69,7 @@ export class App {
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) {
         storeToken(null);
-        this.failure = "This link is not valid (any more). Ask for a new one, or paste a token.";
+        this.failure = "This link is no longer valid. Ask for a new one, or paste a token.";
         this.phase = "login";
       } else {
         this.failure = error instanceof Error ? error.message : String(error);
@@ -87,7 +88,7 @@ export class App {
     });
     this.phase = "ready";
     const first = session ?? this.me.session;
-    const open = first != null ? [first] : recall<string[]>("panes", []);
+    const open = first != null ? [first] : (panesHere() ?? recall<string[]>("panes", []));
     for (const id of open.slice(0, MOST_PANES)) this.openBeside(id);
     this.active = 0;
     this.#listen();
@@ -125,7 +126,7 @@ export class App {
     const pane = this.#conversation(id);
     this.current?.pause();
     this.panes = this.panes.length === 0 ? [pane] : this.panes.map((old, at) => (at === this.active ? pane : old));
-    this.#rememberPanes();
+    this.#rememberPanes(stepTo);
   }
 
   /** Shows a session beside the others. */
@@ -222,16 +223,26 @@ export class App {
     return conversation;
   }
 
-  #rememberPanes(): void {
-    if (!this.shared)
-      remember(
-        "panes",
-        this.panes.map((pane) => pane.id),
-      );
+  #rememberPanes(keep: (panes: string[]) => void = stayWith): void {
+    if (this.shared) return;
+    const panes = this.panes.map((pane) => pane.id);
+    remember("panes", panes);
+    keep(panes);
+  }
+
+  /** Shows what this place of the browser's history showed. */
+  #goBack(): void {
+    const wanted = panesHere() ?? [];
+    if (this.phase !== "ready" || this.shared) return;
+    for (const pane of this.panes) if (!wanted.includes(pane.id)) pane.pause();
+    this.panes = wanted.map((id) => this.panes.find((pane) => pane.id === id) ?? this.#conversation(id));
+    this.active = Math.max(0, Math.min(this.active, this.panes.length - 1));
+    this.drawer = null;
+    remember("panes", wanted);
   }
 
   #answered(request: Request): void {
-    if (this.mine.has(request.id)) return;
+    if (this.mine.has(request.id) || request.kind.kind === "client_tool") return;
     const { kind } = request.kind;
     const what = request.kind.kind === "permission" ? request.kind.tool_name : kind[0]?.toUpperCase() + kind.slice(1);
     const state = request.state;
@@ -244,7 +255,7 @@ export class App {
   #turned(info: SessionInfo, before: SessionInfo): void {
     const name = info.name ?? info.cwd;
     const click = () => this.open(info.id);
-    if (info.status === "waiting") notify("An agent waits for you", name, info.id, click);
+    if (info.status === "waiting") notify("An agent needs input", name, info.id, click);
     else if (info.status === "failed") notify("An agent failed", name, info.id, click);
     else if (info.status === "idle" && ["running", "waiting", "starting"].includes(before.status)) {
       notify("An agent is done", name, info.id, click);
@@ -267,6 +278,7 @@ export class App {
       for (const pane of this.panes) pane.wake();
       void this.outbox.flush();
     };
+    addEventListener("popstate", () => this.#goBack());
     addEventListener("online", wake);
     addEventListener("offline", () => (this.online = false));
     addEventListener("focus", wake);

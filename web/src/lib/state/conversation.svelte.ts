@@ -123,9 +123,20 @@ export class Conversation {
     return this.#view.agents.findLast((agent) => agent.id === id) ?? null;
   }
 
+  /** Whether a turn runs or is about to. Something that runs in the background is no turn. */
+  get inTurn(): boolean {
+    const status = this.info?.status ?? "idle";
+    return (
+      status === "starting" || status === "waiting" || (status === "running" && this.view.status.state !== "background")
+    );
+  }
+
+  /** What a person has to answer. Calls of a client's tools are answered by a program. */
   get openRequests(): Request[] {
     void this.version;
-    return this.#view.requests.filter((request) => request.state.state === "open");
+    return this.#view.requests.filter(
+      (request) => request.state.state === "open" && request.kind.kind !== "client_tool",
+    );
   }
 
   get firstEntry(): number {

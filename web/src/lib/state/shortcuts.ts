@@ -24,7 +24,7 @@ export const SHORTCUTS: { title: string; list: Shortcut[] }[] = [
       { keys: ["1…5"], what: "Changes, todos, agents, usage, raw" },
       { keys: ["End"], what: "Jump to the latest" },
       { keys: ["r"], what: "Go to the request that needs your answer" },
-      { keys: ["Tab"], what: "Go on to the next control" },
+      { keys: ["Tab"], what: "Next control" },
     ],
   },
   {
@@ -46,6 +46,7 @@ export const SHORTCUTS: { title: string; list: Shortcut[] }[] = [
       { keys: ["Shift", "Enter"], what: "New line" },
       { keys: ["Esc", "Esc"], what: "Interrupt the turn" },
       { keys: ["/"], what: "Slash commands" },
+      { keys: ["@"], what: "Files of the folder" },
     ],
   },
 ];

@@ -7,7 +7,7 @@ export function adviceFor(status: number | null, error: string): string | null {
     return "The CLI could not log in. Run `claude` in a terminal on the server and log in, or give the server a valid key, then send the message again.";
   }
   if (status === 429 || /rate.?limit/i.test(error)) {
-    return "The account's limit is reached. Wait until it is lifted, then send the message again.";
+    return "The account's rate limit is reached. Wait until it resets, then send the message again.";
   }
   if (status === 529 || status === 503 || /overloaded/i.test(error))
     return "The API is overloaded. Try again in a moment.";
@@ -25,8 +25,8 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
       return { title: "Interrupted", advice: null };
     case "degraded":
       return {
-        title: "The answer has no end",
-        advice: "The CLI said nothing more. What it did is above; ask it to go on.",
+        title: "Incomplete response",
+        advice: "The CLI said nothing more. What it did is above; ask it to continue.",
       };
     case "lost":
       return {
@@ -38,11 +38,11 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
       switch (result?.subtype) {
         case "error_max_turns":
           return {
-            title: "The limit of rounds is reached",
-            advice: "Ask it to go on; each message has a limit of its own.",
+            title: "Limit of rounds reached",
+            advice: "Ask it to continue; each message has a limit of its own.",
           };
         case "error_max_budget_usd":
-          return { title: "The money limit is reached", advice: "Start a session with a higher limit." };
+          return { title: "Money limit reached", advice: "Fork this session, or start one with a higher limit." };
       }
       return { title, advice: adviceFor(result?.api_error_status ?? null, title) };
     }

@@ -7,6 +7,16 @@ export function money(usd: number | null | undefined): string {
   return `$${usd < 100 ? usd.toFixed(2) : Math.round(usd)}`;
 }
 
+/** A limit in dollars, exactly: a small one is not "less than a cent". */
+export function limitOf(usd: number): string {
+  return usd < 0.01 ? `$${usd}` : money(usd);
+}
+
+/** An error of the server as a sentence of its own. They begin with a small letter, so that they fit behind a colon. */
+export function sentence(text: string): string {
+  return text.replace(/^[a-z]/, (letter) => letter.toUpperCase());
+}
+
 export function count(value: number): string {
   if (value < 1000) return String(value);
   if (value < 10_000) return `${(value / 1000).toFixed(1).replace(/\.0$/, "")}k`;

@@ -1,10 +1,10 @@
 //! How git is run, and what it says about a repository.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_process::{Environment, PlainCommand, SpawnError};
+use weir_process::{Environment, PlainCommand, Sandbox, SpawnError};
 
 use crate::instant;
 
@@ -12,15 +12,17 @@ use crate::instant;
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Commands after which a repository is another one. The rest reads, or writes objects that nothing names.
-const CHANGES: [&str; 6] = ["add", "read-tree", "restore", "stash", "update-ref", "worktree"];
+const CHANGES: [&str; 6] = ["read-tree", "restore", "stash", "update-index", "update-ref", "worktree"];
 
 /// A working tree.
 #[derive(Debug, Clone)]
 pub struct Git {
     folder: PathBuf,
     state: PathBuf,
-    /// The loop's own folder, as git names it.
-    pub(super) own: String,
+    /// The loop's own folder, relative to the top.
+    pub(super) own: PathBuf,
+    /// A fence around git, which reads configuration that a session in the same fence may have written.
+    sandbox: Option<Sandbox>,
     /// Held while worktrees are made or removed: git itself does not guard one of these against the other.
     pub(super) worktrees: Arc<tokio::sync::Mutex<()>>,
 }
@@ -69,14 +71,27 @@ pub enum GitError {
 }
 
 impl Git {
-    /// The working tree in a folder. `own` is the loop's folder in it, which git shall not see.
+    /// The working tree in a folder. `own` is the loop's folder in it, which no commit gets, whatever git is told to ignore.
     pub fn new(folder: impl Into<PathBuf>, state: impl Into<PathBuf>, own: &Path) -> Self {
         Self {
             folder: folder.into(),
             state: state.into(),
-            own: own.to_string_lossy().into_owned(),
+            // Without `.`, as git names it.
+            own: own.components().filter(|part| *part != Component::CurDir).collect(),
+            sandbox: None,
             worktrees: Arc::default(),
         }
+    }
+
+    /// The same in a fence.
+    #[must_use]
+    pub fn fenced(self, sandbox: Option<Sandbox>) -> Self {
+        Self { sandbox, ..self }
+    }
+
+    /// The fence that it is in.
+    pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
+        self.sandbox.as_ref()
     }
 
     /// Another working tree of the same repository.
@@ -114,6 +129,9 @@ impl Git {
             .set("GIT_TERMINAL_PROMPT", "0")
             .set("GIT_OPTIONAL_LOCKS", "0")
             .set("LC_ALL", "C");
+        if let Some(sandbox) = &self.sandbox {
+            command = fenced(command, sandbox.clone());
+        }
         command.timeout = Some(LONGEST);
         command.keep_bytes = 64 << 20;
         command.leaves_nothing = true;
@@ -124,6 +142,15 @@ impl Git {
 
     pub(super) async fn run(&self, args: &[&str]) -> Result<String, GitError> {
         self.run_with(args, b"").await
+    }
+
+    /// The same for names of files, which need not be text.
+    pub(super) async fn run_bytes(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        let done = self.raw(args, b"").await?;
+        if done.is_success() {
+            return Ok(done.stdout.bytes);
+        }
+        Err(self.failed(args, &done))
     }
 
     pub(super) async fn run_with(&self, args: &[&str], input: &[u8]) -> Result<String, GitError> {
@@ -197,6 +224,23 @@ impl Git {
     pub async fn tree_of(&self, commit: &str) -> Result<String, GitError> {
         self.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await
     }
+}
+
+/// Runs git in a fence, with what it knows of the person: who commits, and what is ignored everywhere.
+fn fenced(mut command: PlainCommand, mut sandbox: Sandbox) -> PlainCommand {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    if let Some(config) = config.or_else(|| Some(home.as_ref()?.join(".config"))) {
+        sandbox.readable.push(config.join("git"));
+        command.environment = command.environment.set("XDG_CONFIG_HOME", config);
+    }
+    let own = home.map(|home| home.join(".gitconfig")).filter(|file| file.is_file());
+    if let Some(file) = own {
+        sandbox.readable.push(file.clone());
+        command.environment = command.environment.set("GIT_CONFIG_GLOBAL", file);
+    }
+    command.sandbox = Some(sandbox);
+    command
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

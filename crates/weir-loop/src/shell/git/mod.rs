@@ -3,6 +3,7 @@
 
 mod command;
 mod commit;
+mod nested;
 mod tree;
 mod worktree;
 

@@ -15,21 +15,56 @@ pub(crate) enum Looked {
 }
 
 impl Git {
-    /// Files that are not as they are in the last commit.
+    /// Files that are not as they are in the last commit: neither the loop's own, nor repositories in the repository,
+    /// which no commit of ours would have.
     pub async fn dirty(&self) -> Result<Vec<String>, GitError> {
-        let exclude = self.exclude();
-        let text = self.run(&["status", "--porcelain", "-z", "--no-renames", "--", ".", &exclude]).await?;
-        Ok(text.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
+        let text = self.run(&["status", "--porcelain", "-z", "--no-renames"]).await?;
+        let entries = text.split('\0').filter_map(|entry| entry.get(3..)).filter(|path| !self.is_own(path));
+        let mut dirty: Vec<String> = entries.map(str::to_owned).collect();
+        if dirty.iter().any(|path| self.is_nested_repository(path)) {
+            let declared = self.submodules().await?;
+            let is_declared = |path: &str| declared.iter().any(|known| known == path.trim_end_matches('/'));
+            dirty.retain(|path| !self.is_nested_repository(path) || is_declared(path));
+        }
+        Ok(dirty)
     }
 
-    fn exclude(&self) -> String {
-        format!(":(exclude,top){}", self.own)
+    /// Whether a file, as git names it, is one of the loop's own.
+    fn is_own(&self, path: &str) -> bool {
+        Path::new(path).starts_with(&self.own)
     }
 
     /// Writes down the working tree as it is, new files included and ignored ones not.
+    ///
+    /// By the paths that git lists and not by `git add`: that takes no path out of what it adds if the repository's own
+    /// rules ignore it, and it makes an entry of each repository that lies in this one.
     pub async fn snapshot(&self) -> Result<String, GitError> {
-        let exclude = self.exclude();
-        self.run(&["add", "--all", "--", ".", &exclude]).await?;
+        let listed = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"];
+        let paths = self.run_bytes(&listed).await?;
+        let own = self.own.to_string_lossy();
+        let is_ours = |path: &[u8]| {
+            path.strip_prefix(own.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        let mut changed = Vec::new();
+        let mut nested = Vec::new();
+        for path in paths.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !is_ours(path)) {
+            match path.strip_suffix(b"/") {
+                Some(repository) => nested.push(repository),
+                None => changed.push(path),
+            }
+        }
+        if !nested.is_empty() {
+            let declared = self.submodules().await?;
+            changed.extend(
+                nested.into_iter().filter(|path| declared.iter().any(|known| known.as_bytes() == *path)),
+            );
+        }
+        if !changed.is_empty() {
+            // What is new comes first, and a new folder would hide the file that was there before.
+            changed.reverse();
+            let args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
+            self.run_with(&args, &changed.join(&0)).await?;
+        }
         self.line(&["write-tree"]).await
     }
 
@@ -85,6 +120,10 @@ impl Git {
             None => self.snapshot().await?,
         };
         let mut work = Inspection { tree, ..Inspection::default() };
+        if self.drop_new_links(base, &work.tree).await? {
+            work.tree = self.snapshot().await?;
+        }
+        work.nested = self.nested_repositories().await?;
         let mut changed = self.changed(base, &work.tree).await?;
         let is_in = |path: &str, folder: &Path| Path::new(path).starts_with(folder);
         let mut back: Vec<String> = Vec::new();

@@ -1,0 +1,77 @@
+//! Repositories and worktrees that lie in the repository. A commit cannot have their files: it would only point at one of
+//! their commits, which nobody who gets it has. So they are no work, unless `.gitmodules` says that they are submodules.
+
+use std::path::Path;
+
+use super::{Git, GitError};
+
+/// How a tree marks an entry that points at a commit of another repository.
+const LINK: &str = "160000";
+
+impl Git {
+    /// Whether a folder, as git names it, is a repository or worktree of its own.
+    pub(super) fn is_nested_repository(&self, path: &str) -> bool {
+        !path.is_empty() && self.folder().join(path).join(".git").exists()
+    }
+
+    /// The folders that `.gitmodules` names.
+    pub(super) async fn submodules(&self) -> Result<Vec<String>, GitError> {
+        if !self.folder().join(".gitmodules").is_file() {
+            return Ok(Vec::new());
+        }
+        let args = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"];
+        // It says no if there is none.
+        let text = self.raw(&args, b"").await?.stdout.text();
+        let value =
+            |entry: &str| entry.split_once('\n').map(|(_, path)| path.trim_end_matches('/').to_owned());
+        Ok(text.split('\0').filter_map(value).collect())
+    }
+
+    /// Takes new entries out of the index that point at another repository and are no submodules. Gives whether there
+    /// were any: a session may have added or committed them by itself.
+    pub(super) async fn drop_new_links(&self, base: &str, tree: &str) -> Result<bool, GitError> {
+        let text = self.run(&["diff-tree", "-r", "-z", "--raw", "--no-renames", base, tree]).await?;
+        let mut parts = text.split('\0');
+        let mut links = Vec::new();
+        while let (Some(modes), Some(path)) = (parts.next(), parts.next()) {
+            let mut modes = modes.trim_start_matches(':').split(' ');
+            if (modes.next() != Some(LINK)) && modes.next() == Some(LINK) {
+                links.push(path);
+            }
+        }
+        if links.is_empty() {
+            return Ok(false);
+        }
+        let declared = self.submodules().await?;
+        links.retain(|path| !declared.iter().any(|known| known == path));
+        if links.is_empty() {
+            return Ok(false);
+        }
+        let paths = links.join("\0");
+        self.run_with(&["update-index", "--force-remove", "-z", "--stdin"], paths.as_bytes()).await?;
+        Ok(true)
+    }
+
+    /// The repositories and worktrees in the working tree that are no submodules, also those that git ignores.
+    pub(super) async fn nested_repositories(&self) -> Result<Vec<String>, GitError> {
+        let others = self.run(&["ls-files", "-z", "--others", "--exclude-standard", "--directory"]).await?;
+        let declared = self.submodules().await?;
+        let mut found: Vec<String> = others
+            .split('\0')
+            .filter(|path| self.is_nested_repository(path))
+            .map(|path| path.trim_end_matches('/').to_owned())
+            .filter(|path| !declared.contains(path))
+            .collect();
+        let top = self.folder().canonicalize().unwrap_or_else(|_| self.folder().to_owned());
+        let worktrees = self.run(&["worktree", "list", "--porcelain", "-z"]).await?;
+        for path in worktrees.split('\0').filter_map(|line| line.strip_prefix("worktree ")) {
+            let Ok(below) = Path::new(path).strip_prefix(&top) else { continue };
+            let below = below.to_string_lossy().into_owned();
+            if !below.is_empty() && !Path::new(&below).starts_with(&self.own) && !found.contains(&below) {
+                found.push(below);
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+}

@@ -1,0 +1,66 @@
+// The dialog that begins a session.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { PHONE, said, screenshot, violations } from "./browser.ts";
+import { script } from "./server.ts";
+import { stage } from "./setup.ts";
+
+const { serve, open } = stage();
+const start = script({ tool: "Bash", input: { command: "mkdir made" } }, { text: "The end." });
+
+describe("a new session", () => {
+  for (const [name, viewport] of [
+    ["desktop", { width: 1280, height: 800 }],
+    ["phone", PHONE],
+  ] as const) {
+    it(`is begun with tools that need no permission and a system prompt, on a ${name}`, async () => {
+      const server = await serve({ allowTools: ["Bash(mkdir:*)"] });
+      const page = await open().visit(server, server.link, { viewport });
+      await page.getByRole("button", { name: "New session" }).first().click();
+      const dialog = page.getByRole("dialog", { name: "New session" });
+      await dialog.getByLabel("First message").fill(start);
+      // What most people do not need is out of sight.
+      const tools = dialog.getByLabel("Allowed tools");
+      expect(await tools.isVisible()).toBe(false);
+      await dialog.getByText("Advanced").click();
+      await tools.fill("Read, Bash(mkdir:*), Bash(rm:*)");
+      await dialog.getByLabel("Add to the system prompt").fill("Answer in French.");
+      await dialog.getByRole("button", { name: "Start" }).click();
+      // What the server refuses is said where it was typed, and nothing that was typed is lost.
+      const refusal = dialog.getByText("`Bash(rm:*)` may not be allowed in advance here");
+      await refusal.waitFor();
+      expect(await tools.evaluate((field) => field === document.activeElement)).toBe(true);
+      expect(await tools.getAttribute("aria-invalid")).toBe("true");
+      await refusal.scrollIntoViewIfNeeded();
+      await screenshot(page, `new-session-${name}`);
+      expect(await violations(page)).toEqual([]);
+      await tools.fill("Read\nBash(mkdir:*)");
+      expect(await refusal.count()).toBe(0);
+      const sent = page.waitForRequest((request) => request.method() === "POST" && /sessions$/.test(request.url()));
+      await dialog.getByRole("button", { name: "Start" }).click();
+      const body = (await sent).postDataJSON() as { allowed_tools: string[]; append_system_prompt: string };
+      expect(body.allowed_tools).toEqual(["Read", "Bash(mkdir:*)"]);
+      expect(body.append_system_prompt).toBe("Answer in French.");
+      await said(page, "The end.").waitFor();
+      expect(existsSync(join(server.root, "made"))).toBe(true);
+    });
+  }
+
+  it("says at the field which folders are allowed", async () => {
+    const server = await serve();
+    const page = await open().visit(server, server.link);
+    await page.getByRole("button", { name: "New session" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "New session" });
+    const folder = dialog.getByLabel("Folder");
+    await folder.fill("/etc");
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await dialog.getByText(`Allowed here: ${server.root}`).waitFor();
+    expect(await folder.evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await folder.fill(server.root);
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await page.getByText("No messages yet.").waitFor();
+  });
+});

@@ -1,0 +1,284 @@
+// What the page says about how a session is doing: what it waits for, what runs, what was refused, where it may reach.
+
+import { dirname } from "node:path";
+import { describe, expect, it } from "vitest";
+import { composer, linkTo, openAs, PHONE, said, screenshot, send, violations } from "./browser.ts";
+import { program, script, until } from "./server.ts";
+import { stage } from "./setup.ts";
+
+const { serve, open } = stage();
+const phone = { viewport: PHONE, hasTouch: true, isMobile: true };
+const slow = script({ sleep: 600, text: "Late." });
+
+describe("a session", () => {
+  for (const [name, options] of [
+    ["desktop", {}],
+    ["phone", phone],
+  ] as const) {
+    it(`that is sandboxed says so, on a ${name}`, async () => {
+      const server = await serve({ args: ["--sandbox", "--sandbox-read", dirname(program())] });
+      const { id } = await server.session();
+      const page = await open().visit(server, linkTo(server, id), options);
+      const word = page.getByText("sandboxed", { exact: true });
+      await word.waitFor();
+      // The path gives way, and not this word.
+      const box = (await word.boundingBox())!;
+      const lamps = (await page.locator(".lamps").boundingBox())!;
+      expect(box.width > 40 && box.x + box.width <= lamps.x).toBe(true);
+      await composer(page).fill(script({ text: "From inside." }));
+      await composer(page).press("Control+Enter");
+      await said(page, "From inside.").waitFor();
+      await screenshot(page, `sandboxed-${name}`);
+    });
+  }
+
+  it("that is not sandboxed does not say so", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await page.getByTitle("Agent: not started").waitFor();
+    expect(await page.getByText("sandboxed").count()).toBe(0);
+  });
+
+  it("that waits for a process says so, and goes to work when one is free", async () => {
+    const server = await serve({ args: ["--max-processes", "1"] });
+    const [first, second] = [await server.session({ name: "First" }), await server.session({ name: "Second" })];
+    await server.say(first.id, slow);
+    await until("the first one works", async () => (await server.info(first.id)).status === "running");
+    const page = await open().visit(server, linkTo(server, second.id));
+    await send(page, script({ text: "My turn." }));
+    await page.getByText("Waiting for a free process").waitFor();
+    await screenshot(page, "waiting-for-a-process");
+    expect(await violations(page)).toEqual([]);
+    await server.api("POST", `v1/sessions/${first.id}/stop`);
+    await said(page, "My turn.").waitFor();
+    expect(await page.getByText("Waiting for a free process").count()).toBe(0);
+  });
+
+  it("that waits for a budget says so", async () => {
+    const server = await serve();
+    const { token } = await server.api<{ token: string }>("POST", "v1/tokens", {
+      name: "ci",
+      role: "driver",
+      max_cost_usd: 1,
+    });
+    const [first, second] = [await server.session(), await server.session()];
+    // While no turn of a token has ended, what one costs is unknown, so one runs at a time.
+    const body = { client_id: crypto.randomUUID(), text: slow };
+    await server.api("POST", `v1/sessions/${first.id}/messages`, body, token);
+    await until("the first one works", async () => (await server.info(first.id)).status === "running");
+    const page = await open().visit(server, `${server.url}#token=${token}&session=${second.id}`);
+    await send(page, script({ text: "My turn." }));
+    await page.getByText("Waiting for the sender’s budget").waitFor();
+    await screenshot(page, "waiting-for-a-budget");
+    await server.api("POST", `v1/sessions/${first.id}/stop`);
+    await said(page, "My turn.").waitFor();
+    expect(await page.getByText("Waiting for the sender’s budget").count()).toBe(0);
+  });
+
+  it("in which something runs in the background takes a message at once and has nothing to interrupt", async () => {
+    const server = await serve();
+    const { id } = await server.session({ allowed_tools: ["Bash"] });
+    const page = await open().visit(server, linkTo(server, id));
+    const input = { command: "sleep 600", run_in_background: true, description: "Wait" };
+    await send(page, script({ tool: "Bash", input }, { text: "It runs." }));
+    await said(page, "It runs.").waitFor();
+    await page.getByText("Running in the background").waitFor();
+    await page.getByText("· 1 task").waitFor();
+    await page.getByRole("button", { name: "Interrupt" }).waitFor({ state: "hidden" });
+    await composer(page).fill("hello");
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+    await screenshot(page, "in-the-background");
+  });
+
+  it("whose turn was interrupted says so once", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: "a b c d e f g h ".repeat(200), wdelay: 0.1 }));
+    await said(page, "a b c").waitFor();
+    await page.getByRole("button", { name: "Interrupt" }).click();
+    await page.getByRole("log").getByText("Interrupted", { exact: true }).waitFor();
+    await page.getByTitle("Agent: idle").waitFor();
+    expect(await page.getByRole("log").getByText("Interrupted", { exact: true }).count()).toBe(1);
+  });
+
+  it("that does not exist is told, and has nowhere to write", async () => {
+    const server = await serve();
+    const page = await open().visit(server, linkTo(server, crypto.randomUUID()));
+    await page.getByRole("alert").getByText("There is no such session").waitFor();
+    await page.getByRole("heading", { name: "No session", exact: true }).waitFor();
+    expect(await composer(page).count()).toBe(0);
+    expect(await page.getByText("Loading", { exact: true }).count()).toBe(0);
+  });
+
+  it("that needs input says so to those who cannot give it, too", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    await server.say(id, script({ tool: "Bash", input: { command: "mkdir a" } }, { text: "The end." }));
+    const page = await openAs(open(), server, "viewer", id);
+    await page.locator("[data-agent]").getByText("needs input").waitFor();
+    expect(await page.getByText(/wait\w* for you/).count()).toBe(0);
+  });
+});
+
+describe("the conversation", () => {
+  const lines = (from: string) => Array.from({ length: 60 }, (_, at) => `${from} ${at}`).join("\n\n");
+  const jump = "Jump to latest";
+
+  it("stays at its end where the browser scrolls by itself", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: lines("one") }));
+    await said(page, "one 59").waitFor();
+    await server.settled(id);
+    // A card goes, so that the list has more room and the browser scrolls, and before that is heard a larger one comes.
+    await page.evaluate(() => {
+      const list = document.querySelector<HTMLElement>("[role=log]")!;
+      const dock = document.querySelector<HTMLElement>(".dock")!;
+      const layOut = () => list.getBoundingClientRect();
+      layOut();
+      dock.style.display = "none";
+      list.scrollTop = list.scrollHeight;
+      dock.style.display = "";
+      dock.style.paddingTop = "300px";
+      layOut();
+      // When the browser says that it has scrolled is up to it; here it does before the list hears of its new size.
+      list.dispatchEvent(new Event("scroll"));
+    });
+    await server.say(id, script({ text: lines("two") }));
+    await said(page, "two 59").waitFor();
+    const inSight = () =>
+      said(page, "two 59").evaluate((end) => {
+        const [line, list] = [end, end.closest("[role=log]")!].map((part) => part.getBoundingClientRect());
+        return line!.bottom <= list!.bottom;
+      });
+    await until("the end is in sight", inSight);
+    expect(await page.getByRole("button", { name: jump }).isVisible()).toBe(false);
+  });
+
+  it("stays where somebody reads, until they send a message", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: lines("one") }));
+    await said(page, "one 59").waitFor();
+    await server.settled(id);
+    await page.getByRole("log").hover();
+    await page.mouse.wheel(0, -600);
+    await page.getByRole("button", { name: jump }).waitFor();
+    await server.say(id, script({ text: lines("two") }));
+    await server.settled(id);
+    await page.getByRole("button", { name: jump }).waitFor();
+    expect(await said(page, "two 59").isVisible()).toBe(false);
+    await send(page, script({ text: "Three." }));
+    await said(page, "Three.").waitFor();
+    await page.getByRole("button", { name: jump }).waitFor({ state: "hidden" });
+  });
+});
+
+describe("a message that is refused", () => {
+  for (const [name, options] of [
+    ["desktop", {}],
+    ["phone", phone],
+  ] as const) {
+    it(`stays readable, with why and what to do, on a ${name}`, async () => {
+      const server = await serve();
+      const { id } = await server.session({ max_cost_usd: 0.001 });
+      await server.say(id, script({ text: "One." }));
+      await until("the limit is reached", async () => (await server.info(id)).status === "failed");
+      const page = await open().visit(server, linkTo(server, id), options);
+      await composer(page).fill("Please go on with the second part of it");
+      await composer(page).press("Control+Enter");
+      const row = page.getByRole("list", { name: "Messages that wait" }).getByRole("listitem");
+      await row.getByText(/^Not sent: .*limit of \$0\.0010/).waitFor();
+      const { width } = page.viewportSize()!;
+      for (const part of [
+        row.getByText("Please go on"),
+        row.getByText(/^Not sent/),
+        row.getByRole("button", { name: "Try again" }),
+        row.getByRole("button", { name: /Discard/ }),
+      ]) {
+        const box = (await part.boundingBox())!;
+        expect(box.width >= 16 && box.x >= 0 && box.x + box.width <= width).toBe(true);
+      }
+      await screenshot(page, `refused-${name}`);
+      expect(await violations(page)).toEqual([]);
+      await row.getByRole("button", { name: /Discard/ }).click();
+      await row.waitFor({ state: "detached" });
+    });
+  }
+});
+
+describe("a message that the server cannot take now", () => {
+  it("is kept with the reason, and sent when it can", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id), phone);
+    const detail = "the disk of the server is full, and nothing of this request was kept; free space on the disk";
+    const problem = { type: "about:blank", title: "Insufficient Storage", status: 507, code: "disk_full", detail };
+    await page.route("**/messages", (route) =>
+      route.fulfill({ status: 507, contentType: "application/problem+json", body: JSON.stringify(problem) }),
+    );
+    await composer(page).fill(script({ text: "There is room again." }));
+    await composer(page).press("Control+Enter");
+    const row = page.getByRole("list", { name: "Messages that wait" }).getByRole("listitem");
+    await row.getByText(`Not sent yet, trying again: ${detail}`).waitFor();
+    await row.getByRole("button", { name: /Discard/ }).waitFor();
+    await screenshot(page, "disk-full");
+    expect(await violations(page)).toEqual([]);
+    await page.unroute("**/messages");
+    await said(page, "There is room again.").waitFor();
+    expect(await row.count()).toBe(0);
+  });
+});
+
+describe("the browser", () => {
+  it("leads back to the session before, and forward again", async () => {
+    const server = await serve();
+    for (const name of ["One", "Two", "Three"]) await server.session({ name });
+    const page = await open().visit(server, server.link);
+    const title = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 });
+    const list = page.getByRole("navigation").or(page.locator(".sidebar"));
+    for (const name of ["One", "Two", "Three"]) {
+      await list.getByText(name, { exact: true }).click();
+      await title(name).waitFor();
+    }
+    await page.goBack();
+    await title("Two").waitFor();
+    await page.goBack();
+    await title("One").waitFor();
+    await page.goForward();
+    await title("Two").waitFor();
+    expect(page.url()).toBe(server.url);
+  });
+
+  it("shows in each of two tabs what that tab had, also after a reload", async () => {
+    const server = await serve();
+    const [one, two] = [await server.session({ name: "One" }), await server.session({ name: "Two" })];
+    const first = await open().visit(server, linkTo(server, one.id));
+    const title = (page: typeof first, name: string) => page.getByRole("heading", { name, exact: true, level: 1 });
+    await title(first, "One").waitFor();
+    const second = await first.context().newPage();
+    await second.goto(linkTo(server, two.id));
+    await title(second, "Two").waitFor();
+    await first.reload();
+    await title(first, "One").waitFor();
+    await second.reload();
+    await title(second, "Two").waitFor();
+  });
+
+  it("says at once that it is offline", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await page.getByTitle("Link to the server: connected").waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("You are offline. What you write is kept and sent later.").waitFor();
+    await page.getByTitle("Link to the server: offline").waitFor();
+    await page.context().setOffline(false);
+    await page.getByTitle("Link to the server: connected").waitFor();
+    expect(await page.getByText("You are offline.").count()).toBe(0);
+  });
+});
