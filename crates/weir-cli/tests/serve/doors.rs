@@ -405,8 +405,10 @@ fn no_secret_of_a_chat_is_in_the_environment_of_the_agent() {
     let config = place.path("bridge.toml");
     let webhook =
         "[webhook]\nlisten = '127.0.0.1:0'\nurl = 'http://127.0.0.1:9/'\nsecret = { env = 'CHAT_SECRET' }\n";
-    let data = format!("data_dir = '{}'\n", place.path("chats").display());
-    std::fs::write(&config, data + webhook).unwrap();
+    let (data, workspace) = (place.path("chats"), place.workspace());
+    let places =
+        format!("data_dir = '{}'\n[defaults]\nworkspace = '{}'\n", data.display(), workspace.display());
+    std::fs::write(&config, places + webhook).unwrap();
     let more = ["--bridge", &config.display().to_string(), "--allow-tools", "Bash"];
     let Some(real) = Real::in_place(place, &more) else { return };
     let session = real.served.session_with(&json!({"allowed_tools": ["Bash"]}));
