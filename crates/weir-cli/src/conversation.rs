@@ -153,7 +153,9 @@ fn sandbox(opts: SandboxOpts, cwd: Option<&Path>) -> anyhow::Result<Option<Sandb
         };
     };
     let folder = cwd.map_or_else(std::env::current_dir, |cwd| Ok(cwd.to_owned()))?.canonicalize()?;
-    Ok(Fence::resolve(opts, &data).map(|fence| fence.around(&folder)))
+    let Some(fence) = Fence::resolve(opts, &data) else { return Ok(None) };
+    fence.keep_out(std::slice::from_ref(&folder), [])?;
+    Ok(Some(fence.around(&folder)))
 }
 
 /// Where the raw log goes: to the folder that was named, or to a small one of our own. A conversation that is to leave

@@ -66,7 +66,7 @@ impl Engine {
             .with_context(|| format!("cannot make {}", self.data_directory.display()))?;
         if let Some(fence) = &self.fence {
             // Asked for and not to be had means no server, and not a server without it.
-            fence.around(&self.data_directory).check().await?;
+            fence.check().await?;
         }
         let sqlite = SqliteOptions {
             durability: Durability::Process,

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor, Event};
 use weir_transcript::{
-    ApiError, Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Said, Sink, Status,
-    Turn, TurnState, View,
+    ApiError, Change, EntryBody, Fold, FoldOptions, HostEvent, Request, RequestKind, RequestState, Said,
+    Sink, Status, Turn, TurnState, View,
 };
 use weir_wire::{Body, Decoder, Line, MessageId, TurnId};
 
@@ -347,7 +347,9 @@ impl Book {
     /// What a person has to answer.
     pub(crate) fn waiting_for(&self) -> WaitingFor {
         let mut waiting = WaitingFor::default();
-        for request in self.view().requests.iter().filter(|request| request.state == RequestState::Open) {
+        let is_open =
+            |request: &&Request| request.state == RequestState::Open && request.kind.is_for_a_person();
+        for request in self.view().requests.iter().filter(is_open) {
             match request.kind {
                 RequestKind::Question { .. } => waiting.questions += 1,
                 _ => waiting.permissions += 1,

@@ -14,6 +14,9 @@ pub enum HostError {
     /// There is no such session.
     #[error("there is no session {0}; it may have been deleted")]
     NotFound(ConversationId),
+    /// No session has this key.
+    #[error("no session has the key {0:?}")]
+    NoSuchKey(String),
     /// The working directory is not one that may be used.
     #[error("{cwd} cannot be used as a working directory: {reason}", cwd = .cwd.display())]
     Folder {
@@ -125,6 +128,7 @@ impl HostError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound(_) => "session_not_found",
+            Self::NoSuchKey(_) => "key_not_found",
             Self::Folder { .. } => "folder_not_allowed",
             Self::FolderChanged => "folder_changed",
             Self::Invalid(_) => "invalid",

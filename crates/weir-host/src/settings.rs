@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use weir_store::ConversationId;
 use weir_wire::MessageId;
 
+use crate::client_tools::ClientTools;
 use crate::error::HostError;
 
 /// Who does something: a token's name, a chat user, `loop`.
@@ -65,6 +66,8 @@ pub struct NewSession {
     /// How many seconds a person may take to answer a permission request or a question before it is denied; none for
     /// the host's own limit. For callers with no person at hand: what no one can answer ends after a bounded time.
     pub ask_timeout_s: Option<u32>,
+    /// Tools of the caller that the model may call.
+    pub client_tools: ClientTools,
     /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
     /// more messages, and there are no copies of it. The host's own log is kept like that of every session.
     pub no_session_persistence: bool,
@@ -103,6 +106,7 @@ impl NewSession {
         if self.ask_timeout_s == Some(0) {
             return Err(HostError::Invalid("ask_timeout_s must be above zero".to_owned()));
         }
+        self.client_tools.check()?;
         Ok(())
     }
 }
@@ -188,6 +192,9 @@ pub struct KeptSettings {
     /// How many seconds a person may take to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_timeout_s: Option<u32>,
+    /// Tools of a client that the model may call.
+    #[serde(skip_serializing_if = "ClientTools::is_empty")]
+    pub client_tools: ClientTools,
     /// Whether the CLI keeps nothing of it on disk.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_session_persistence: bool,

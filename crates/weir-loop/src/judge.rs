@@ -12,7 +12,9 @@ pub fn judge_run(run: &AgentRun) -> Option<Failure> {
     let fail = |outcome, reason: String| Some(Failure::new(outcome, reason, run.errors.join("\n")));
     match &run.end {
         AgentEnd::Interrupted => return fail(Outcome::Interrupted, "the loop was stopped".into()),
-        AgentEnd::Stopped => return fail(Outcome::Stopped, "a person stopped the session".into()),
+        AgentEnd::Stopped => {
+            return Some(Failure::new(Outcome::Stopped, "a person stopped the session", ""));
+        }
         AgentEnd::NotStarted { why } => return fail(Outcome::Crashed, why.clone()),
         _ => {}
     }

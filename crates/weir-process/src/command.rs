@@ -277,7 +277,6 @@ impl PlainCommand {
             Some(cwd) => cwd.canonicalize().map_err(cannot)?,
             None => std::env::current_dir().map_err(cannot)?,
         };
-        std::fs::create_dir_all(sandbox.home.join(".claude")).map_err(cannot)?;
         let needed = sandbox::needed_by(&program, search_path);
         let mut command = Command::new(&sandbox.program);
         command.args(sandbox.arguments(&cwd, &needed)).arg(program);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{MessageId, RequestId, SessionId};
+use weir_wire::{MessageId, RequestId, SessionId, ToolUseId};
 
 /// Something that happened on our side of the pipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,23 @@ pub enum HostEvent {
         answer: RequestAnswer,
         /// By whom.
         by: Option<String>,
+    },
+    /// The model called a tool of a client, which has to answer.
+    ToolCalled {
+        /// Names the request.
+        request: RequestId,
+        /// The call, where the CLI names it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_use_id: Option<ToolUseId>,
+        /// The tool, as the client named it.
+        name: String,
+        /// Its arguments.
+        input: Value,
+    },
+    /// Nobody wants an answer to a request any more.
+    RequestWithdrawn {
+        /// The request.
+        request: RequestId,
     },
     /// An interrupt was sent.
     Interrupted,

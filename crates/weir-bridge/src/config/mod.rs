@@ -193,11 +193,20 @@ impl Config {
         self.roots.iter_mut().for_each(below);
         self.defaults.workspace.iter_mut().for_each(below);
         self.scopes.iter_mut().filter_map(|rule| rule.settings.workspace.as_mut()).for_each(below);
-        let matrix = self.matrix.iter_mut().flat_map(MatrixConfig::secrets);
+        let matrix = self.matrix.iter_mut().flat_map(MatrixConfig::secrets_mut);
         let telegram = self.telegram.iter_mut().map(|telegram| &mut telegram.token);
         let webhook = self.webhook.iter_mut().map(|webhook| &mut webhook.secret);
         let secrets = matrix.chain(telegram).chain(webhook);
         secrets.filter_map(|secret| secret.file.as_mut()).for_each(below);
+    }
+
+    /// The variables of the environment that hold secrets. They are for the bridge, and not for the agent: whoever may talk
+    /// to it could ask for them.
+    pub fn secret_variables(&self) -> Vec<String> {
+        let matrix = self.matrix.iter().flat_map(MatrixConfig::secrets);
+        let telegram = self.telegram.iter().map(|telegram| &telegram.token);
+        let webhook = self.webhook.iter().map(|webhook| &webhook.secret);
+        matrix.chain(telegram).chain(webhook).filter_map(|secret| secret.env.clone()).collect()
     }
 
     /// The folders that conversations may work in.
@@ -386,6 +395,16 @@ impl ScopeConfig {
 mod tests {
     use super::Config;
     use crate::machine::{QueueMode, Role};
+
+    #[test]
+    fn every_variable_with_a_secret_is_known() {
+        let text = "[telegram]\ntoken = { env = 'A' }\n[webhook]\nlisten = '127.0.0.1:0'\nurl = 'https://x.example'\n\
+                    secret = { env = 'B' }\n[matrix]\nhomeserver = 'https://y.example'\nuser = '@w:y.example'\n\
+                    password = { env = 'C' }\naccess_token = { env = 'D' }\nstore_passphrase = { env = 'E' }\n";
+        let mut names = Config::parse(text).unwrap().secret_variables();
+        names.sort();
+        assert_eq!(names, ["A", "B", "C", "D", "E"]);
+    }
 
     #[test]
     fn the_sample_can_be_read() {

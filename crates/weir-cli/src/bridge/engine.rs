@@ -46,11 +46,12 @@ pub(super) async fn open(
     claude: Option<PathBuf>,
     roots: Vec<PathBuf>,
     ask_timeout: Duration,
+    environment: Environment,
     fence: Option<Fence>,
 ) -> anyhow::Result<Host> {
     if let Some(fence) = &fence {
         // Asked for and not to be had means no bridge, and not a bridge without it.
-        fence.around(folder).check().await?;
+        fence.check().await?;
     }
     let sqlite = SqliteOptions {
         durability: Durability::Process,
@@ -61,7 +62,7 @@ pub(super) async fn open(
     let probe_cache = folders::probe_cache();
     let fenced = roots.clone();
     let recipe = move |settings: &SessionSettings| {
-        let mut options = session(claude.clone(), probe_cache.clone());
+        let mut options = session(claude.clone(), probe_cache.clone(), environment.clone());
         options.sandbox = fence.as_ref().map(|fence| fence.around_root_of(&settings.cwd, &fenced));
         options
     };
@@ -76,8 +77,13 @@ pub(super) async fn open(
     Ok(Host::open(options).await?)
 }
 
-fn session(claude: Option<PathBuf>, probe_cache: Option<Arc<ProbeCache>>) -> SessionOptions {
+fn session(
+    claude: Option<PathBuf>,
+    probe_cache: Option<Arc<ProbeCache>>,
+    environment: Environment,
+) -> SessionOptions {
     let mut options = SessionOptions::new();
+    options.environment = environment;
     options.program = claude;
     options.probe_cache = probe_cache;
     options

@@ -63,9 +63,14 @@ pub(super) async fn work(opts: BridgeRunOpts) -> anyhow::Result<Exit> {
     let BridgeRunOpts { config: opts, sandbox } = opts;
     let bridge = Prepared::read(&opts.config)?.lock()?;
     let claude = opts.claude.or_else(|| bridge.config().claude.clone());
+    let (roots, environment) = (bridge.config().all_roots(), bridge.environment());
     let fence = Fence::resolve(sandbox, bridge.folder());
-    let roots = bridge.config().all_roots();
-    let host = engine::open(bridge.folder(), claude, roots, bridge.ask_timeout(), fence).await?;
+    if let Some(fence) = &fence {
+        // The configuration may hold the secrets of the chats.
+        fence.keep_out(&roots, [opts.config.as_path()])?;
+    }
+    let patience = bridge.ask_timeout();
+    let host = engine::open(bridge.folder(), claude, roots, patience, environment, fence).await?;
     let mut signals = Signals::new();
     let mut bridge = bridge.start(host.clone())?;
     let broken = tokio::select! {

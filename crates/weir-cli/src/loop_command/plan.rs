@@ -59,7 +59,7 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
         }
         (None, None) => return Err(UsageError("a document is needed".to_owned()).into()),
     };
-    let agent = Process::resolve(opts.process, &place.folders)?.agent();
+    let agent = Process::resolve(opts.process, &place.folders, None)?.agent();
     let config = &place.file.config;
     let list = place.folders.workspace.join(&config.tasks);
     let mut signals = Signals::new();

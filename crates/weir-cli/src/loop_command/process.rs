@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir_bridge::config::Config;
 use weir_loop::agent::{AgentRequest, SessionAgent, SessionFactory};
 use weir_loop::shell::Folders;
 use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets};
@@ -31,8 +32,15 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn resolve(opts: LoopProcessOpts, places: &Folders) -> anyhow::Result<Self> {
+    /// `bridge` is the configuration of the chats that are told, if there are any: their secrets are not for the agent.
+    pub(super) fn resolve(
+        opts: LoopProcessOpts,
+        places: &Folders,
+        bridge: Option<&Path>,
+    ) -> anyhow::Result<Self> {
         let (environment, secrets) = environment(&opts.env, &opts.secret)?;
+        let chats = bridge.map(Config::read).transpose()?.unwrap_or_default();
+        let environment = chats.secret_variables().into_iter().fold(environment, Environment::exclude);
         // The CLI's own word for what our hook forbids as well.
         let environment = environment.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
         let probe_cache = folders::probe_cache();
@@ -43,8 +51,13 @@ impl Process {
         crate::trust::tell_if_left_out(Some(&places.workspace), &trust);
         let workspace = places.workspace.canonicalize()?;
         let fence = fence(opts.sandbox)?;
+        if let Some(fence) = &fence {
+            fence.keep_out(std::slice::from_ref(&workspace), bridge)?;
+        }
         let sandbox = fence.as_ref().map(|fence| around(fence, &workspace));
         let fenced = sandbox.clone();
+        // Neither git nor a gate has to log in.
+        let sandbox = sandbox.map(|sandbox| Sandbox { credentials: None, ..sandbox });
         let factory = move |request: &AgentRequest| {
             let mut options = SessionOptions::new();
             options.folder.trust = match &trust {

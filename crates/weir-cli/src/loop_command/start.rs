@@ -44,7 +44,7 @@ pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
 
 async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result<Exit> {
     let signals = Signals::new();
-    let process = Process::resolve(opts.process, &place.folders)?;
+    let process = Process::resolve(opts.process, &place.folders, opts.listen.bridge.as_deref())?;
     if let Some(sandbox) = &process.sandbox {
         // Asked for and not to be had means no run, and not a run without it.
         sandbox.check().await?;

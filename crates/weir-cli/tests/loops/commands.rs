@@ -190,16 +190,17 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
     let costs: Vec<f64> =
         planned.as_array().unwrap().iter().map(|p| p["cost_usd"].as_f64().unwrap()).collect();
     assert_eq!(costs.len(), 2);
+    std::fs::write(place.workspace().join("TASKS.md"), task("First", "echo 1 > one.txt")).unwrap();
     git(&place, &["add", "-A"]);
     git(&place, &["commit", "-qm", "Planned"]);
-    weir_loop(&place, &["run", "--max-iterations", "1"]).expect(1);
+    weir_loop(&place, &["run"]).expect(0);
     let budget = || -> serde_json::Value {
         serde_json::from_str(
             &std::fs::read_to_string(place.workspace().join(".ralph/state/budget.json")).unwrap(),
         )
         .unwrap()
     };
-    let state = crate::repository::state(&place);
+    let state = state(&place);
     let worked: f64 = state["tasks"]
         .as_array()
         .unwrap()

@@ -7,7 +7,10 @@ use weir_wire::{Body, Content, ContentBlock, Decoder, Message};
 
 use crate::support::{INIT, SAYS_HELLO, SUCCESS, capture, captures, demo, replay_file, replay_input, stream};
 
-const AGENT: [&str; 12] = [
+/// Those that a recording can have. `agent-tool-request` needs a host, and no recorded sub-agent had to be corrected.
+const AGENT: [&str; 14] = [
+    "agent-process-start",
+    "agent-process-end",
     "agent-message-start",
     "agent-text-delta",
     "agent-thinking-delta",

@@ -55,6 +55,7 @@ impl Host {
             max_cost_usd: new.max_cost_usd,
             max_turns: new.max_turns,
             ask_timeout_s: new.ask_timeout_s,
+            client_tools: new.client_tools,
             no_session_persistence: new.no_session_persistence,
             output_schema: new.output_schema,
             origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
@@ -154,6 +155,15 @@ impl Host {
             }
             None => Ok(SessionInfo::of(&self.row(id).await?)),
         }
+    }
+
+    /// The session that has this key.
+    ///
+    /// # Errors
+    /// If there is none, or the log cannot be read.
+    pub async fn with_key(&self, key: &str) -> Result<SessionInfo, HostError> {
+        let found = self.core.options.store.find(Lookup::Key(key.to_owned())).await?;
+        found.map(|row| self.info_of(&row)).ok_or_else(|| HostError::NoSuchKey(key.to_owned()))
     }
 
     /// Gives a session another name, or none.

@@ -46,6 +46,16 @@ impl Host {
         message: NewMessage,
         by: &Actor,
     ) -> Result<Accepted, HostError> {
+        self.accept(id, message, by).await.map(|(accepted, _)| accepted)
+    }
+
+    /// Accepts a message, and tells its place in the log.
+    pub(super) async fn accept(
+        &self,
+        id: &ConversationId,
+        message: NewMessage,
+        by: &Actor,
+    ) -> Result<(Accepted, u64), HostError> {
         self.check_open()?;
         let files = message.files.clone();
         let mut message = self.checked(message, by)?;
@@ -68,12 +78,13 @@ impl Host {
         };
         let done = recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
         if !done.new {
-            return self.accepted_before(&room, id, &message, done.seq).await;
+            let accepted = self.accepted_before(&room, id, &message, done.seq).await?;
+            return Ok((accepted, done.seq));
         }
         count(&self.core.counters.messages, 1);
         let state = room.lock();
         let state = state.book.ledger.get(&message_id).map_or(MessageState::Queued, |record| record.state);
-        Ok(Accepted { message_id, state, duplicate: false, differs: false })
+        Ok((Accepted { message_id, state, duplicate: false, differs: false }, done.seq))
     }
 
     fn checked(&self, message: NewMessage, by: &Actor) -> Result<StoredMessage, HostError> {
@@ -541,7 +552,7 @@ fn unless_absent(told: Result<(), SessionError>) -> Result<(), HostError> {
 
 impl Room {
     /// Writes down who did something. Nobody waits for it.
-    fn note(&self, action: &str, by: &Actor) {
+    pub(super) fn note(&self, action: &str, by: &Actor) {
         let note = Note::Control { action: action.to_owned(), by: by.name.clone() };
         drop(self.recorder.record(vec![Item::Note(note)], ConversationUpdate::default()));
     }

@@ -16,7 +16,10 @@ use weir_transcript::{EntryBody, RequestState};
 use crate::place::{ask, id_of, me, says, script, send, soon, status};
 
 /// A host on a real CLI, with its place and the API that it talks to.
-async fn host_on(cli: RealCli, change: impl FnOnce(&mut HostOptions)) -> (Host, Place, ScriptedApi) {
+pub(crate) async fn host_on(
+    cli: RealCli,
+    change: impl FnOnce(&mut HostOptions),
+) -> (Host, Place, ScriptedApi) {
     let api = ScriptedApi::start().unwrap();
     let place = Place::new().unwrap();
     let mut environment = Environment::only(Vec::<String>::new());

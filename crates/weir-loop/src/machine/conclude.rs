@@ -180,11 +180,11 @@ impl Machine {
         }
         record.state = TaskState::Failed;
         record.failure = Some(failure.clone());
-        let event = LoopEvent::TaskFailed {
-            task: id.clone(),
-            outcome: failure.outcome,
-            reason: failure.reason.clone(),
-            kept,
+        let event = match failure.outcome {
+            Outcome::Stopped => LoopEvent::TaskStopped { task: id.clone(), kept },
+            outcome => {
+                LoopEvent::TaskFailed { task: id.clone(), outcome, reason: failure.reason.clone(), kept }
+            }
         };
         self.tell(event);
         if failure.outcome == Outcome::Denied && self.config.permissions.on_denial == OnDenial::Halt {

@@ -144,8 +144,8 @@ fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
 fn class(record: &TaskRecord) -> &'static str {
     match record.outcome() {
         Some(Outcome::Done) => "done",
+        Some(Outcome::Stopped) | None => "open",
         Some(_) => "failed",
-        None => "open",
     }
 }
 

@@ -16,9 +16,10 @@ impl From<HostError> for Problem {
         let plain = |status| Self::new(status, code, detail.clone());
         match error {
             HostError::NotFound(_) => Self::not_found("there is no such session"),
-            HostError::NoSuchMessage | HostError::NoSuchRequest | HostError::NoSuchTool => {
-                plain(StatusCode::NOT_FOUND)
-            }
+            HostError::NoSuchMessage
+            | HostError::NoSuchRequest
+            | HostError::NoSuchTool
+            | HostError::NoSuchKey(_) => plain(StatusCode::NOT_FOUND),
             HostError::Folder { .. } | HostError::Invalid(_) | HostError::BadAnswer(_) => {
                 plain(StatusCode::UNPROCESSABLE_ENTITY)
             }

@@ -226,6 +226,10 @@ impl Fold {
             HostEvent::RequestAnswered { request, answer, by } => {
                 self.request_answered(request, answer, by.as_deref(), sink);
             }
+            HostEvent::ToolCalled { request, tool_use_id, name, input } => {
+                self.client_tool_called(request, tool_use_id.as_ref(), name, input, sink);
+            }
+            HostEvent::RequestWithdrawn { request } => self.request_cancelled(request, sink),
             HostEvent::Interrupted => self.turns.interrupt(),
             HostEvent::Stderr { .. } => {}
             HostEvent::LogFailed { message } => {
@@ -403,7 +407,7 @@ impl Fold {
     fn update_status(&mut self, sink: &mut Sink<'_>) {
         let status = if self.ended {
             Status::Ended
-        } else if !self.open_requests.is_empty() {
+        } else if self.is_a_person_asked() {
             Status::WaitingForPerson
         } else if self.compacting {
             Status::Compacting

@@ -1,6 +1,7 @@
 //! The `agent` vocabulary: `agent-message-start`, `agent-text-delta` and so on.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use weir_wire::{ApiMessageId, MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
@@ -146,6 +147,20 @@ pub enum AgentEventKind {
         /// Whether it still waits.
         state: RequestState,
     },
+    /// A tool of a client is called and waits for its answer, or has it.
+    #[serde(rename = "agent-tool-request")]
+    ToolRequest {
+        /// Names the request; the answer carries it.
+        request_id: RequestId,
+        /// The call that waits.
+        tool_use_id: Option<ToolUseId>,
+        /// The tool, as the client named it.
+        name: String,
+        /// Its arguments.
+        input: Value,
+        /// Whether it still waits.
+        state: RequestState,
+    },
     /// The things to do have changed.
     #[serde(rename = "agent-todos")]
     Todos {
@@ -246,6 +261,7 @@ impl AgentEvent {
             AgentEventKind::ToolEnd { .. } => "agent-tool-end",
             AgentEventKind::Question { .. } => "agent-question",
             AgentEventKind::Permission { .. } => "agent-permission",
+            AgentEventKind::ToolRequest { .. } => "agent-tool-request",
             AgentEventKind::Todos { .. } => "agent-todos",
             AgentEventKind::SubagentStart { .. } => "agent-subagent-start",
             AgentEventKind::SubagentUpdate { .. } => "agent-subagent-update",
@@ -374,6 +390,13 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
                     let request_id = Some(request_id);
                     AgentEventKind::Question { request_id, tool_use_id, request: kind, state }
                 }
+                RequestKind::ClientTool { name, input } => AgentEventKind::ToolRequest {
+                    request_id,
+                    tool_use_id,
+                    name: name.clone(),
+                    input: input.clone(),
+                    state,
+                },
                 _ => AgentEventKind::Permission { request_id, tool_use_id, request: kind, state },
             };
             (request.turn, request.parent.clone(), event)

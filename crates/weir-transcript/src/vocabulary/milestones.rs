@@ -191,6 +191,7 @@ impl Milestones {
             Change::Todos(todos) => tell(Milestone::Todos(todos)),
             // A host says how it ended.
             Change::Status { status: Status::Ended } if !self.has_host => {
+                self.recording_began(tell);
                 self.has_process = false;
                 tell(Milestone::ProcessEnded(Exit::default()));
             }

@@ -371,8 +371,8 @@ fn a_process_that_ends_without_an_answer_is_done_as_well() {
     talk.exits(Some(1), None, "no such session");
     let events = classic(&talk);
     let names: Vec<&str> = events.iter().map(|event| event.event).collect();
-    assert_eq!(names, ["error", "system", "done"]);
-    assert!(matches!(&events[2].data, ClassicData::Done(done) if done.turn_id.is_none()));
+    assert_eq!(names, ["error", "system", "system", "done"]);
+    assert!(matches!(&events[3].data, ClassicData::Done(done) if done.turn_id.is_none()));
 }
 
 /// The form of a design from before the CLI had ids everywhere: a call without one, and its result in the same line.

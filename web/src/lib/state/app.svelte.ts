@@ -242,7 +242,7 @@ export class App {
   }
 
   #answered(request: Request): void {
-    if (this.mine.has(request.id)) return;
+    if (this.mine.has(request.id) || request.kind.kind === "client_tool") return;
     const { kind } = request.kind;
     const what = request.kind.kind === "permission" ? request.kind.tool_name : kind[0]?.toUpperCase() + kind.slice(1);
     const state = request.state;
