@@ -2,17 +2,22 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo install web web-check web-test api test soak bench lint fmt fmt-check clippy doc deps spelling tree fuzz \
-        fuzz-min audit conformance clean \
+.PHONY: help demo install check test test-all rust-test web web-check web-test openai-test features-test api api-quick soak bench bench-try lint fmt \
+        fmt-check clippy doc book pictures deps spelling tree fuzz fuzz-min audit conformance dist clean \
         need-cargo need-npm
 
+# Programs that the scripts keep in the cache.
+CACHE := $(shell scripts/setup-tools.sh --cache-dir)
+export PATH := $(CACHE)/node/bin:$(PATH)
 TOOLS = $(shell scripts/setup-tools.sh --bin-dir)
+# Cargo finds its nextest command in PATH.
+NEXTEST = PATH="$$PATH:$(TOOLS)" cargo nextest
 
 # Versions of the real CLI for `make conformance`.
 VERSIONS ?= 2.1.325 2.1.9
 # Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are read as well.
 SOAK_SECONDS ?= 600
-# For example BENCH_ARGS=--quick.
+# For example BENCH_ARGS=--quick, for a short run.
 BENCH_ARGS ?=
 # Length of the run of each fuzz target, and which targets to run.
 FUZZ_SECONDS ?= 60
@@ -26,7 +31,7 @@ need-cargo:
 	  { echo "cargo not found: install Rust 1.95 or newer (see https://rustup.rs), then run make again" >&2; exit 1; }
 
 need-npm:
-	@command -v npm >/dev/null 2>&1 || scripts/setup-debian.sh npm
+	@scripts/setup-node.sh
 
 demo: need-cargo ## the page on the simulated CLI, in a temporary folder: no account, no cost (DEMO_ONCE=1 ends by itself)
 	scripts/demo.sh
@@ -41,20 +46,43 @@ web-check: need-npm ## check the page's types and components, and test its parts
 	scripts/setup-web.sh
 	cd web && npm run --silent check && npm run --silent test
 
+check: need-cargo ## seconds, nothing to install: format, lints of what you changed, tests of the pure crates
+	scripts/check.sh
+
 web-test: web need-cargo ## drive the page in a real Chromium, on the simulated and the real CLI
 	scripts/setup-debian.sh chromium
-	cargo build --locked --workspace --all-features --bins
+	cargo build --locked --bins
 	cd web && npm run --silent e2e
 
-test: need-cargo need-npm ## run all tests, also against the pinned real CLIs and in a real browser
-	scripts/setup-debian.sh bwrap chromium curl nginx python
+test: need-cargo need-npm ## what a change needs: Rust tests, real CLIs, the page in Chromium (minutes)
+	scripts/setup-debian.sh bwrap chromium curl nginx
+	scripts/setup-tools.sh cargo-nextest
 	scripts/setup-real-cli.sh
-	scripts/setup-openai-clients.sh
-	scripts/setup-synapse.sh
 	scripts/setup-web.sh --build
-	cargo test --workspace --all-features --locked
+	$(MAKE) --no-print-directory rust-test web-check web-test
+
+rust-test: need-cargo
+	$(NEXTEST) run --locked
+	cargo test --locked --doc
+
+test-all: test ## and what few changes touch: Matrix with Synapse, OpenAI's clients, the API document, all scenarios on real CLIs
+	$(MAKE) --no-print-directory openai-test features-test api-quick conformance
+
+openai-test: need-cargo need-npm
+	scripts/setup-debian.sh python
+	scripts/setup-tools.sh cargo-nextest
+	scripts/setup-openai-clients.sh
+	$(NEXTEST) run --locked --profile openai -p weir-cli --test openai
+
+# What is not built by default. One Synapse serves all tests, so they run in one process.
+features-test: need-cargo
+	scripts/setup-debian.sh python
+	scripts/setup-synapse.sh
+	cargo test --locked -p weir-matrix -p weir-cli -p weir-server --all-features --lib --test matrix --test bridge --test http
+
+api-quick: need-cargo
+	scripts/setup-debian.sh curl python
 	scripts/check-api.sh --quick
-	$(MAKE) --no-print-directory web-check web-test
 
 api: need-cargo ## hold a running server against its OpenAPI document, at length
 	scripts/setup-debian.sh curl python
@@ -70,9 +98,16 @@ soak: need-cargo ## random conversations and faults for SOAK_SECONDS (600), inva
 	cargo build --locked -p weir-soak
 	SOAK_SECONDS=$(SOAK_SECONDS) $${CARGO_TARGET_DIR:-target}/debug/weir-soak
 
-bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
+dist: need-cargo ## build the packages into target/dist: a tarball with a static program, .deb, npm
+	scripts/dist.sh
+
+bench: need-cargo ## measure and print the table of results
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)
 	scripts/bench-page.sh $(BENCH_ARGS)
+
+# On the artefacts of the tests: it shows that everything can be measured, and its numbers mean nothing.
+bench-try: need-cargo
+	cargo run --locked -p weir-bench -- table --quick
 
 lint: fmt-check clippy doc deps spelling tree ## everything that is checked without running the tests
 
@@ -89,6 +124,15 @@ clippy: need-cargo
 
 doc: need-cargo ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
+
+book: need-cargo ## build the book into target/book
+	scripts/book.sh
+
+pictures: need-cargo need-npm ## make the pictures of the documentation anew, from the running program
+	scripts/setup-debian.sh chromium git tmux
+	scripts/setup-web.sh --build
+	cargo build --locked --bin weir
+	scripts/pictures.sh
 
 deps: need-cargo
 	scripts/setup-tools.sh cargo-deny cargo-machete

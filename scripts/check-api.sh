@@ -35,7 +35,7 @@ fi
 
 if [[ -z "${WEIR:-}" ]]; then
     # As the tests build it, so that nothing is built twice.
-    cargo build --quiet --locked --workspace --all-features --bins
+    cargo build --quiet --locked --bins
 fi
 weir=$(realpath "${WEIR:-${CARGO_TARGET_DIR:-target}/debug/weir}")
 work=$(mktemp -d)

@@ -4,15 +4,31 @@
 # Without a terminal, or with DEMO_ONCE=1, it prints the link, takes the tour and ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/common.sh
+source scripts/common.sh
 
-if [[ ! -f web/package.json ]]; then
-    echo "demo: there is no page in this tree; the server runs without it" >&2
-elif scripts/setup-debian.sh npm; then
-    scripts/setup-web.sh --build || echo "demo: the page could not be built; the server runs without it" >&2
+step() { echo "demo: [$((SECONDS / 60)):$(printf %02d $((SECONDS % 60)))] $*"; }
+
+# The page is built while Cargo fetches and compiles, because npm mostly waits for the network.
+page=
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if [[ -f web/package.json ]] && scripts/setup-node.sh; then
+    step "building the page"
+    scripts/setup-web.sh --build >"$log" 2>&1 &
+    page=$!
 else
-    echo "demo: the page is built with npm, which is not here; the server runs without the page" >&2
+    step "npm is not here, so the demo runs without the page"
 fi
 
-echo "demo: building the program, which takes some minutes the first time"
-cargo build --release --locked --bin weir
-exec "${CARGO_TARGET_DIR:-target}/release/weir" demo "$@"
+step "building the program (a few minutes the first time)"
+# Not optimised: it starts sooner, and the demo has no load. `make install` builds the fast one.
+cargo build --locked --bin weir
+
+if [[ -n $page ]] && ! wait "$page"; then
+    cat "$log" >&2
+    step "the page could not be built, so the demo runs without it"
+fi
+rm -f "$log"
+step "starting"
+exec "${CARGO_TARGET_DIR:-target}/debug/weir" demo "$@"

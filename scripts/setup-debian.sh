@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build of the page and the tests need from Debian's packages, if it is not there.
 #
-#   scripts/setup-debian.sh bwrap chromium curl nginx npm python …
+#   scripts/setup-debian.sh bwrap chromium curl nginx python …
 #
 # Does nothing for what is present. Elsewhere than on Debian it says what is missing.
 set -euo pipefail
@@ -9,7 +9,6 @@ set -euo pipefail
 # Whether a need is met. A program may lie in /usr/sbin, as nginx does, which is not on everybody's PATH.
 present() {
     case "$1" in
-        npm) command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 ;;
         # Debian packs pip and virtual environments apart from the interpreter.
         python) python3 -c 'import pip, ensurepip, venv' >/dev/null 2>&1 ;;
         *) PATH=$PATH:/usr/sbin command -v "$1" >/dev/null 2>&1 ;;
@@ -20,7 +19,7 @@ present() {
 packages() {
     case "$1" in
         bwrap) echo bubblewrap ;;
-        npm) echo nodejs npm ;;
+        musl-gcc) echo musl-tools ;;
         python) echo python3 python3-pip python3-venv ;;
         *) echo "$1" ;;
     esac

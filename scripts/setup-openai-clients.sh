@@ -11,11 +11,8 @@ set -euo pipefail
 python_version=3.49.0
 node_version=6.30.1
 
-if [[ -n "${WEIR_CACHE:-}" ]]; then
-    cache=$WEIR_CACHE
-else
-    cache=${XDG_CACHE_HOME:-${HOME:?set HOME or WEIR_CACHE}/.cache}/weir
-fi
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
 installed=$cache/openai-clients/$python_version-$node_version
 
 fail() {

@@ -12,11 +12,8 @@ set -euo pipefail
 package=@anthropic-ai/claude-code
 pinned_versions=$(dirname "$0")/../tests/real-cli-versions
 
-if [[ -n "${WEIR_CACHE:-}" ]]; then
-    cache=$WEIR_CACHE
-else
-    cache=${XDG_CACHE_HOME:-${HOME:?set HOME or WEIR_CACHE}/.cache}/weir
-fi
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
 installed=$cache/claude
 
 fail() {

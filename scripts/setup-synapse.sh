@@ -16,11 +16,8 @@ fail() {
     exit "${2:-1}"
 }
 
-if [[ -n "${WEIR_CACHE:-}" ]]; then
-    cache=$WEIR_CACHE
-else
-    cache=${XDG_CACHE_HOME:-${HOME:?set HOME or WEIR_CACHE}/.cache}/weir
-fi
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
 command -v python3 >/dev/null 2>&1 || fail "python3 not found: install Python 3.10 or newer, with pip"
 # Parts of it are compiled for one version of Python.
 python=$(python3 -c 'import sys; print("py%d.%d" % sys.version_info[:2])')

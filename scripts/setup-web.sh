@@ -2,12 +2,14 @@
 # Installs the Node packages of the page, as web/package-lock.json names them, unless they are there already.
 #
 #   scripts/setup-web.sh            install what is missing
-#   scripts/setup-web.sh --build    and build the page into web/dist, if its sources have changed
+#   scripts/setup-web.sh --build    and build the page into the server's crate, if its sources have changed
 set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
 cd "$(dirname "$0")/../web"
 
 if ! command -v npm >/dev/null 2>&1; then
-    echo "setup-web: npm not found: the page is built with Node.js 20 or newer. On Debian: apt-get install nodejs npm" >&2
+    echo "setup-web: npm not found: the page is built with Node.js 20 or newer. scripts/setup-node.sh installs it" >&2
     exit 1
 fi
 
@@ -23,8 +25,9 @@ else
 fi
 
 if [[ "${1:-}" == --build ]]; then
-    newer=$(find src public index.html package-lock.json ./*.ts ./*.js -newer dist/index.html -print -quit 2>/dev/null || true)
-    if [[ -f dist/index.html && -z "$newer" ]]; then
+    built=../crates/weir-server/page/dist/index.html
+    newer=$(find src public index.html package-lock.json ./*.ts ./*.js -newer "$built" -print -quit 2>/dev/null || true)
+    if [[ -f $built && -z "$newer" ]]; then
         echo "setup-web: the page is up to date"
     else
         echo "setup-web: building the page"

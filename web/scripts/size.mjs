@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const BUDGET = 250 * 1024;
-const dist = new URL("../dist/", import.meta.url);
+const dist = new URL("../../crates/weir-server/page/dist/", import.meta.url);
 const html = readFileSync(new URL("index.html", dist), "utf8");
 const files = ["index.html", ...[...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map((match) => match[1])];
 

@@ -24,6 +24,9 @@ pub struct ConversationSettings {
     pub model: Option<String>,
     /// The permission mode.
     pub permission_mode: Option<String>,
+    /// The tools that there are; all where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     pub allowed_tools: Vec<String>,
     /// Tools that are not there.

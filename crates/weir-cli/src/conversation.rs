@@ -38,6 +38,7 @@ pub(crate) struct SessionSettings {
     sandbox: Option<Sandbox>,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
+    tools: Option<Vec<String>>,
     allowed_tools: Vec<String>,
     disallowed_tools: Vec<String>,
     permission_mode: Option<String>,
@@ -74,6 +75,7 @@ impl SessionSettings {
             interprets: permissions.interpret,
             system_prompt: opts.system_prompt,
             append_system_prompt: opts.append_system_prompt,
+            tools: permissions.tools,
             allowed_tools: permissions.allowed_tools,
             disallowed_tools: permissions.disallowed_tools,
             permission_mode: permissions.permission_mode,
@@ -118,6 +120,7 @@ impl SessionSettings {
         options.model.clone_from(&self.model);
         options.system_prompt.clone_from(&self.system_prompt);
         options.append_system_prompt.clone_from(&self.append_system_prompt);
+        options.tools.clone_from(&self.tools);
         options.allowed_tools.clone_from(&self.allowed_tools);
         options.disallowed_tools.clone_from(&self.disallowed_tools);
         options.permission_mode.clone_from(&self.permission_mode);
@@ -150,7 +153,9 @@ fn sandbox(opts: SandboxOpts, cwd: Option<&Path>) -> anyhow::Result<Option<Sandb
         };
     };
     let folder = cwd.map_or_else(std::env::current_dir, |cwd| Ok(cwd.to_owned()))?.canonicalize()?;
-    Ok(Fence::resolve(opts, &data).map(|fence| fence.around(&folder)))
+    let Some(fence) = Fence::resolve(opts, &data) else { return Ok(None) };
+    fence.keep_out(std::slice::from_ref(&folder), [])?;
+    Ok(Some(fence.around(&folder)))
 }
 
 /// Where the raw log goes: to the folder that was named, or to a small one of our own. A conversation that is to leave

@@ -33,6 +33,8 @@ pub(crate) struct Engine {
     pub(crate) trust: Option<Arc<TrustFile>>,
     /// A fence around the CLI.
     pub(crate) fence: Option<Fence>,
+    /// The tools that sessions have.
+    pub(crate) tools: Option<Vec<String>>,
     pub(crate) program: Option<PathBuf>,
     /// Arguments before all others, where the program is Weir itself.
     pub(crate) leading_args: Vec<OsString>,
@@ -64,7 +66,7 @@ impl Engine {
             .with_context(|| format!("cannot make {}", self.data_directory.display()))?;
         if let Some(fence) = &self.fence {
             // Asked for and not to be had means no server, and not a server without it.
-            fence.around(&self.data_directory).check().await?;
+            fence.check().await?;
         }
         let sqlite = SqliteOptions {
             durability: Durability::Process,
@@ -96,10 +98,8 @@ impl Engine {
     fn session(&self, settings: &SessionSettings) -> SessionOptions {
         let id = settings.id.to_string();
         let mut options = SessionOptions::new();
-        options.sandbox = self.fence.as_ref().map(|fence| {
-            let root = self.roots.iter().find(|root| settings.cwd.starts_with(root));
-            fence.around(root.unwrap_or(&settings.cwd))
-        });
+        options.sandbox = self.fence.as_ref().map(|fence| fence.around_root_of(&settings.cwd, &self.roots));
+        options.tools.clone_from(&self.tools);
         options.program.clone_from(&self.program);
         options.leading_args.clone_from(&self.leading_args);
         options.environment = self.environment.clone();

@@ -14,18 +14,21 @@ mod explain;
 mod fence;
 mod folders;
 mod loop_command;
+mod man;
 mod opts;
 mod replay;
 mod run;
 mod runtime;
 mod screen;
 mod serve;
+mod service;
 mod sessions;
 mod signals;
 mod store;
 mod token;
 mod transcripts;
 mod trust;
+mod version;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,12 +63,14 @@ fn main() -> ExitCode {
         opts::Command::Bridge(opts) => bridge::run(*opts),
         opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
         opts::Command::Demo(opts) => demo::run(*opts),
+        opts::Command::Service(opts) => service::run(&opts.command),
         opts::Command::Token(opts) => token::run(opts),
         opts::Command::Trust(opts) => trust::run(opts),
         opts::Command::Store(opts) => store::run(opts),
         opts::Command::Loop(opts) => loop_command::run(opts.command),
         opts::Command::Doctor(opts) => doctor::run(opts.into()),
         opts::Command::Completions(opts) => completions::run(opts.shell),
+        opts::Command::Man(opts) => man::run(&opts),
     };
     exit::report(done)
 }

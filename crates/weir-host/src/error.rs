@@ -56,7 +56,7 @@ pub enum HostError {
     },
     /// The limit of what the session may cost is reached.
     #[error(
-        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to go on with another count, or begin a session with a higher limit"
+        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to start counting again, or start a session with a higher limit"
     )]
     BudgetExhausted {
         /// What was spent.
@@ -152,6 +152,7 @@ impl HostError {
             Self::Session(SessionError::Interrupted) => "interrupted",
             Self::Session(_) => "session",
             Self::Store(StoreError::Full(_)) => "disk_full",
+            Self::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => "store_unusable",
             Self::Store(StoreError::Overloaded { .. }) => "store_overloaded",
             Self::Store(StoreError::Locked { .. }) => "store_locked",
             Self::Store(_) => "store",

@@ -38,11 +38,17 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Whether whoever sent it is told that the store did not take it, and nothing else happens: a message that there is
-    /// no space for. Anything else that is not written down ends the session, because the book would not know of it.
+    /// no space or no disk for. Anything else that is not written down ends the session, because the book would not know of it.
     pub(crate) fn is_refusable(&self, error: &HostError) -> bool {
         let is_message =
             !self.items.is_empty() && self.items.iter().all(|item| matches!(item, Item::Message(_)));
-        is_message && matches!(error, HostError::Store(StoreError::Full(_) | StoreError::Overloaded { .. }))
+        is_message
+            && matches!(
+                error,
+                HostError::Store(
+                    StoreError::Full(_) | StoreError::Unusable { .. } | StoreError::Overloaded { .. }
+                )
+            )
     }
 }
 

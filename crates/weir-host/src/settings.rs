@@ -48,7 +48,10 @@ pub struct NewSession {
     pub model: Option<String>,
     /// What is allowed without asking: `default`, `acceptEdits`, `plan`, ….
     pub permission_mode: Option<String>,
-    /// Tools, or rules such as `Bash(git:*)`, that need no permission.
+    /// The tools that there are: some of those that whoever starts the host gives to sessions; all of them where nothing
+    /// is said.
+    pub tools: Option<Vec<String>>,
+    /// Tools, or rules such as `Bash(git:*)`, that need no permission. This restricts nothing.
     pub allowed_tools: Vec<String>,
     /// Tools that must not be used.
     pub disallowed_tools: Vec<String>,
@@ -86,7 +89,7 @@ impl NewSession {
     pub(crate) fn check(&self) -> Result<(), HostError> {
         check_word("model", self.model.as_deref())?;
         check_word("permission_mode", self.permission_mode.as_deref())?;
-        for tool in self.allowed_tools.iter().chain(&self.disallowed_tools) {
+        for tool in self.tools.iter().flatten().chain(&self.allowed_tools).chain(&self.disallowed_tools) {
             check_word("tool", Some(tool))?;
         }
         for (what, text, most) in [("key", self.key.as_deref(), 256), ("name", self.name.as_deref(), 512)] {
@@ -165,6 +168,9 @@ pub struct SessionSettings {
 pub struct KeptSettings {
     /// What is allowed without asking.
     pub permission_mode: Option<String>,
+    /// The tools that there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_tools: Vec<String>,

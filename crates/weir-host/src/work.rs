@@ -3,11 +3,13 @@
 //! One task at a time does this for a session, so that a message is never given to a process that somebody lets go of
 //! at the same moment.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use weir_session::{
     Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions, StartError,
+    narrowed,
 };
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
@@ -18,6 +20,7 @@ use crate::client_calls::{ClientToolServer, SERVER};
 use crate::core::Lease;
 use crate::error::HostError;
 use crate::facts;
+use crate::host::trusted_seal;
 use crate::item::{Item, Note};
 use crate::ledger::Record;
 use crate::message::{Failure, FailureKind, MessageMode};
@@ -101,6 +104,7 @@ impl Lease {
         let id = &record.message.message_id;
         self.check_budget()?;
         let Some(money) = self.set_money_aside(&record.message).await? else { return Ok(false) };
+        self.renew_if_folder_changed().await;
         let session = self.session();
         let Some(reservation) = self.reserve(&session, id).await? else { return Ok(false) };
         {
@@ -147,6 +151,28 @@ impl Lease {
         Ok(true)
     }
 
+    /// Lets go of a process whose folder is not what a person has trusted, or has not: newer versions of the CLI honour
+    /// changed settings without being started again. One at work is let go when it rests.
+    async fn renew_if_folder_changed(&self) {
+        let core = Arc::clone(&self.core);
+        if core.options.trust.is_none() {
+            return;
+        }
+        let Some(cwd) = self.lock().row.cwd.clone() else { return };
+        let look = move || trusted_seal(&core.options.home, &core.options.trust, Path::new(&cwd));
+        let now = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let outdated = {
+            let mut state = self.lock();
+            let before = std::mem::replace(&mut state.trusted, now);
+            let is_other = before != state.trusted;
+            state.session.clone().filter(|_| is_other).inspect(|_| state.is_stale = true)
+        };
+        if let Some(session) = outdated {
+            // One that is over has no process.
+            let _ = session.session().close_if_idle().await;
+        }
+    }
+
     fn check_budget(&self) -> Result<(), SessionError> {
         let state = self.lock();
         if facts::is_gone(&state) {
@@ -187,6 +213,7 @@ impl Lease {
         }
         options.model = settings.model.or(options.model);
         options.permission_mode = kept.permission_mode.or(options.permission_mode);
+        options.tools = narrowed(options.tools, kept.tools);
         options.allowed_tools.extend(kept.allowed_tools);
         options.disallowed_tools.extend(kept.disallowed_tools);
         options.system_prompt = kept.system_prompt.or(options.system_prompt);

@@ -79,6 +79,11 @@ pub enum HostEvent {
         /// Which one, and why.
         message: String,
     },
+    /// Something is not as it was asked for, and the session goes on.
+    Warning {
+        /// What.
+        message: String,
+    },
     /// The CLI has ended, and all of its output was read.
     ProcessExited {
         /// Its exit code.

@@ -30,6 +30,8 @@ groups = "addressed"
 # models = ["sonnet", "haiku"]
 # "default" (people are asked), "acceptEdits", "plan" or "dontAsk". Nobody can change it from a chat.
 # permission_mode = "default"
+# The tools that there are. What is not named does not exist for the agent, whatever is allowed; without a list it has all.
+# tools = ["Read", "Glob", "Grep", "Edit", "Bash"]
 # Tools that are used without asking. Nobody can add to them from a chat.
 # allowed_tools = ["Read", "Bash(git status:*)"]
 # disallowed_tools = ["WebFetch"]

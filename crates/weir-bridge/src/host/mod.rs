@@ -90,6 +90,7 @@ impl Engine for HostEngine {
                 name: Some(settings.name.clone()),
                 model: settings.model.clone(),
                 permission_mode: settings.permission_mode.clone(),
+                tools: settings.tools.clone(),
                 allowed_tools: settings.allowed_tools.clone(),
                 disallowed_tools: settings.disallowed_tools.clone(),
                 append_system_prompt: settings.append_system_prompt.clone(),

@@ -116,6 +116,7 @@ impl Scope {
             workspace: own.unwrap_or_else(|| self.settings.workspace.clone()),
             model: self.model().map(str::to_owned),
             permission_mode: self.settings.permission_mode.clone(),
+            tools: self.settings.tools.clone(),
             allowed_tools: self.settings.allowed_tools.clone(),
             disallowed_tools: self.settings.disallowed_tools.clone(),
             append_system_prompt: self.settings.append_system_prompt.clone(),

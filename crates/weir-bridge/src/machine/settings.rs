@@ -108,6 +108,8 @@ pub struct ScopeSettings {
     pub permission_mode: Option<String>,
     /// People may allow a tool until the session ends, as far as the CLI's own suggestion goes.
     pub allow_for_session: bool,
+    /// The tools that there are; all where nothing is said.
+    pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     pub allowed_tools: Vec<String>,
     /// Tools that are not there.
@@ -138,6 +140,7 @@ impl Default for ScopeSettings {
             models: Vec::new(),
             permission_mode: None,
             allow_for_session: true,
+            tools: None,
             allowed_tools: Vec::new(),
             disallowed_tools: Vec::new(),
             append_system_prompt: None,

@@ -11,7 +11,7 @@ use weir_transcript::Turn;
 use super::{Chat, Next};
 use crate::exit::Exit;
 use crate::explain::explain;
-use crate::screen::{dollars, one_line, plural, seconds};
+use crate::screen::{cost_of, dollars, one_line, plural, seconds};
 use crate::signals::Asked;
 
 /// How long an interrupted turn may take to end.
@@ -100,8 +100,8 @@ impl Chat {
         let tools = plural(display.summary.tools(), "tool call");
         let style = display.progress.style();
         let used = result.as_ref().ok().map(|end| tokens(&end.turn)).unwrap_or_default();
-        let line = style.faint(&format!("{tools}{used}, {}, {}", dollars(cost), seconds(took)));
         let interrupted = interrupted || result.as_ref().is_ok_and(|end| end.is_interrupted());
+        let line = style.faint(&format!("{tools}{used}, {}, {}", cost_of(cost, interrupted), seconds(took)));
         let line = if interrupted { format!("{} {line}", style.bad("interrupted,")) } else { line };
         let complaint = match result {
             _ if interrupted => None,

@@ -80,6 +80,7 @@ impl Place {
             roots: vec![self.workspace()],
             trust: Some(crate::trust::file_in(&self.data())),
             fence: None,
+            tools: None,
             program: Some(std::env::current_exe()?),
             leading_args: vec![crate::SIMULATED.into()],
             environment,

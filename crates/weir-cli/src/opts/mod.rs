@@ -5,9 +5,11 @@ mod chat;
 mod completions;
 mod doctor;
 mod loops;
+mod man;
 mod replay;
 mod run;
 mod serve;
+mod service;
 mod session;
 mod sessions;
 mod store;
@@ -18,7 +20,8 @@ mod values;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use bridge::{
-    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeStatusOpts, BridgeTryOpts, QueueOpt,
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeRunOpts, BridgeStatusOpts,
+    BridgeTryOpts, QueueOpt,
 };
 pub(crate) use chat::ChatOpts;
 pub(crate) use completions::CompletionsOpts;
@@ -27,9 +30,11 @@ pub(crate) use loops::{
     LoopCommand, LoopConfigCommand, LoopListenOpts, LoopOpts, LoopPlaceOpts, LoopPlanOpts, LoopProcessOpts,
     LoopRunOpts,
 };
+pub(crate) use man::ManOpts;
 pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
+pub(crate) use service::{ServiceCommand, ServiceInstallOpts, ServiceOpts};
 pub(crate) use session::{ConversationOpts, ProcessOpts, SessionOpts, TransportOpt};
 pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
 pub(crate) use store::{StoreCommand, StoreOpts, StorePlaceOpts};
@@ -38,7 +43,7 @@ pub(crate) use trust::{SandboxOpts, TrustOpts};
 
 /// Drives the Claude Code CLI, and reads what it wrote.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "weir", version, long_version = crate::version::long(), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Opts {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -51,6 +56,7 @@ pub(crate) enum Command {
     Sessions(SessionsOpts),
     Serve(Box<ServeOpts>),
     Demo(Box<DemoOpts>),
+    Service(ServiceOpts),
     Token(TokenOpts),
     Trust(TrustOpts),
     Store(StoreOpts),
@@ -59,6 +65,7 @@ pub(crate) enum Command {
     Loop(LoopOpts),
     Doctor(DoctorOpts),
     Completions(CompletionsOpts),
+    Man(ManOpts),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

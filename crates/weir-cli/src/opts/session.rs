@@ -58,6 +58,10 @@ pub(crate) struct SessionOpts {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Permissions")]
 pub(crate) struct PermissionOpts {
+    /// The tools that there are, with commas; without it all that the CLI has
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+
     /// Tools that need no permission, with commas; rules such as `Bash(git:*)` too
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub(crate) allowed_tools: Vec<String>,

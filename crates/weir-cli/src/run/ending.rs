@@ -13,7 +13,7 @@ use super::settings::Form;
 use super::show::Show;
 use crate::exit::{self, Exit};
 use crate::explain::explain;
-use crate::screen::{clean, dollars, odd_end, one_line, plural, seconds};
+use crate::screen::{clean, cost_of, odd_end, one_line, plural, seconds};
 
 /// How a run ended.
 pub(super) struct Ending {
@@ -142,8 +142,8 @@ impl Ending {
     /// What it came to, in a line.
     fn last_line(&self, show: &Show) -> String {
         let session = &show.view.session;
-        let mut parts =
-            vec![plural(show.summary.tools(), "tool call"), dollars(show.view.cost.usd), seconds(self.took)];
+        let cost = cost_of(show.view.cost.usd, self.interrupted || self.result.is_err());
+        let mut parts = vec![plural(show.summary.tools(), "tool call"), cost, seconds(self.took)];
         if let Some(source) = session.api_key_source.as_deref().filter(|source| *source != "none") {
             parts.push(format!("key from {}", one_line(source, 60)));
         }

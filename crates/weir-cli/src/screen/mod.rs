@@ -26,4 +26,4 @@ pub(crate) use style::Style;
 pub(crate) use table::Table;
 pub(crate) use text::{TextPrinter, TextSink};
 pub(crate) use width::width;
-pub(crate) use words::{ago, date, dollars, plural, seconds, short_path};
+pub(crate) use words::{ago, cost_of, date, dollars, plural, seconds, short_path};

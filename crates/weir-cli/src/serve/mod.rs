@@ -40,14 +40,19 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let bridge = settings.bridge.map(lock_bridge).transpose()?;
     let signals = stop_requests();
     let host = settings.engine.open().await?;
-    if let Space::Full { advice } = host.space() {
+    if let Space::Full { advice } | Space::Unusable { advice } = host.space() {
         tell(&format!("weir: {advice}"));
     }
     let listens_to_all = listening_is_remote(settings.serve.listen);
     let server = Server::start(host.clone(), settings.serve).await?;
     let address = data.join(ADDRESS_FILE);
-    folders::write_private(&address, server.url())
-        .with_context(|| format!("cannot write {}", address.display()))?;
+    if let Err(error) = folders::write_private(&address, server.url()) {
+        // Only `weir token` reads it, for a link.
+        tell(&format!(
+            "weir: cannot write {} ({error}); `weir token add` will print no link",
+            address.display()
+        ));
+    }
     say_where(&server, listens_to_all)?;
     // Its conversations are sessions of this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;

@@ -31,3 +31,4 @@ mod store;
 mod streams;
 mod support;
 mod tokens;
+mod tools;

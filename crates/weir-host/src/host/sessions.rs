@@ -47,6 +47,7 @@ impl Host {
         let cwd = self.allowed_folder(&new.cwd).await?;
         let kept = KeptSettings {
             permission_mode: new.permission_mode,
+            tools: new.tools,
             allowed_tools: new.allowed_tools,
             disallowed_tools: new.disallowed_tools,
             system_prompt: new.system_prompt,

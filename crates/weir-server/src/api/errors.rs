@@ -45,6 +45,9 @@ impl From<HostError> for Problem {
             // The CLI did not do it, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::Store(StoreError::Full(_)) => Self::disk_full(),
+            HostError::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => {
+                Self::store_unusable(&detail)
+            }
             HostError::Store(StoreError::Overloaded { .. } | StoreError::Locked { .. }) => {
                 plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
             }

@@ -31,6 +31,10 @@ pub(crate) struct CreateSession {
     pub(crate) model: Option<String>,
     /// What is allowed without asking; one of `permission_modes` of `/v1/me`.
     pub(crate) permission_mode: Option<String>,
+    /// The tools that there are, by name: all that the server has where it is left out. What is not named here does not
+    /// exist for the session; what is named and not in `allowed_tools` asks, if it is a tool that asks.
+    #[schema(example = json!(["Read", "Grep", "Edit", "Bash"]))]
+    pub(crate) tools: Option<Vec<String>>,
     /// Tools that need no permission: reading and searching inside the folder, as `Read` or `Read(src/**)`, and what
     /// whoever started the server allows besides.
     #[serde(default)]
@@ -571,7 +575,7 @@ pub(crate) struct AuditPage {
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// `ok`, `stopping`, or `disk_full`.
+    /// `ok`, `stopping`, `disk_full`, or `store_unusable`.
     pub(crate) status: &'static str,
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]

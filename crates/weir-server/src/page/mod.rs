@@ -11,7 +11,7 @@ use crate::state::App;
 
 /// A program that was built without the page has no files here.
 #[derive(RustEmbed)]
-#[folder = "../../web/dist"]
+#[folder = "page/dist"]
 #[allow_missing = true]
 struct Files;
 

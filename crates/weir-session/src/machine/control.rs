@@ -127,7 +127,12 @@ impl Machine {
                     self.life.is_named();
                 }
             }
-            Message::System(SystemMessage::Init(init)) if init.session_id.is_some() => self.life.is_named(),
+            Message::System(SystemMessage::Init(init)) => {
+                if init.session_id.is_some() {
+                    self.life.is_named();
+                }
+                self.check_folder(sink);
+            }
             Message::System(_) => {}
             _ => return false,
         }

@@ -51,6 +51,8 @@ pub(super) struct Life {
     stop: bool,
     /// Whether nothing is waited for in that.
     kill: bool,
+    /// The folder of which it was told that it is not the one asked for.
+    elsewhere: Option<String>,
     /// When the process is ended although its turn has not.
     escalate_at: Option<Instant>,
     /// Whether the process is being ended because its turn did not end in time.
@@ -100,6 +102,7 @@ impl Life {
             complaint: None,
             stop: false,
             kill: false,
+            elsewhere: None,
             escalate_at: None,
             is_disobeyed: false,
             wakes_until: None,
@@ -294,6 +297,18 @@ impl Machine {
         match self.settings.greeting.request().filter(|_| !too_old) {
             Some(request) => self.ask_cli(now, Purpose::Initialize, HostRequest::Initialize(request)),
             None => self.ready(),
+        }
+    }
+
+    /// Tells once of each folder that the CLI works in and was not asked to.
+    pub(super) fn check_folder(&mut self, sink: &mut Sink<'_>) {
+        let (Some(asked), Some(cwd)) = (&self.settings.cwd, &self.view().session.cwd) else { return };
+        if cwd == asked {
+            self.life.elsewhere = None;
+        } else if self.life.elsewhere.as_ref() != Some(cwd) {
+            let message = format!("the CLI works in {cwd}, and was asked to work in {asked}");
+            self.life.elsewhere = Some(cwd.clone());
+            self.record(HostEvent::Warning { message }, sink);
         }
     }
 

@@ -235,6 +235,10 @@ impl Fold {
             HostEvent::LogFailed { message } => {
                 self.add_notice(Notice::Error { message: message.clone() }, sink);
             }
+            HostEvent::Warning { message } => {
+                let text = message.as_str().into();
+                self.add_notice(Notice::Info { level: Some("warning".to_owned()), text }, sink);
+            }
             HostEvent::ProcessExited { code, signal, stderr, wanted } => {
                 let was_running = self.turns.is_running();
                 self.stream_ended(*wanted, sink);

@@ -516,6 +516,7 @@ export type CreateSession = {
   no_session_persistence?: boolean;
   permission_mode?: string | null;
   system_prompt?: string | null;
+  tools?: Array<string> | null;
 };
 
 export type CreateToken = {
@@ -638,7 +639,7 @@ export type Finding = {
   what: string;
 };
 
-export type FindingKind = "hook" | "credential" | "mcp_server" | "environment" | "git" | "permission" | "setting" | "plugin" | "command" | "unreadable" | "instructions";
+export type FindingKind = "hook" | "credential" | "mcp_server" | "environment" | "git" | "git_hook" | "permission" | "setting" | "plugin" | "command" | "unreadable" | "instructions";
 
 export type Findings = {
   fingerprint: string;

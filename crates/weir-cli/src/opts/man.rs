@@ -1,0 +1,14 @@
+//! `weir man` as it is typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Writes the manual pages, one for each command
+#[derive(Debug, Args)]
+#[command(after_help = "Example: weir man ~/.local/share/man/man1 && man weir-run")]
+pub(crate) struct ManOpts {
+    /// The folder to write them to, which is made if it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}

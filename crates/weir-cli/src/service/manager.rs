@@ -1,0 +1,79 @@
+//! The system's manager of services, as data: where its file lies and what to run.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+
+use super::definition::Definition;
+
+/// How one system manages a user's services.
+pub(super) struct Manager {
+    /// Where the description of the service lies.
+    pub(super) file: PathBuf,
+    /// Makes that description.
+    pub(super) render: fn(&Definition) -> String,
+    /// Starts the service, or starts it again with a new description.
+    pub(super) start: Vec<Step>,
+    /// Stops it and keeps it from starting again.
+    pub(super) stop: Vec<Step>,
+    /// What has to be run when the file is gone.
+    pub(super) forget: Vec<Step>,
+    /// Succeeds while the service is running.
+    pub(super) is_running: Step,
+    /// The command that shows its log.
+    pub(super) logs: &'static str,
+    /// What its user should know.
+    pub(super) note: Option<&'static str>,
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    program: &'static str,
+    arguments: Vec<String>,
+    may_fail: bool,
+}
+
+impl Step {
+    /// A command that must succeed.
+    pub(super) fn new(program: &'static str, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Self { program, arguments, may_fail: false }
+    }
+
+    /// A command whose failure means nothing.
+    pub(super) fn may_fail(mut self) -> Self {
+        self.may_fail = true;
+        self
+    }
+
+    fn words(&self) -> String {
+        format!("{} {}", self.program, self.arguments.join(" "))
+    }
+
+    /// Runs it, and says what it said if it fails.
+    pub(super) fn run(&self) -> anyhow::Result<()> {
+        let output = self.output()?;
+        if output.status.success() || self.may_fail {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{}` failed ({}): {}", self.words(), output.status, said.trim());
+    }
+
+    /// Whether it succeeds.
+    pub(super) fn succeeds(&self) -> anyhow::Result<bool> {
+        Ok(self.output()?.status.success())
+    }
+
+    fn output(&self) -> anyhow::Result<std::process::Output> {
+        let mut command = std::process::Command::new(self.program);
+        command.args(&self.arguments).stdin(std::process::Stdio::null());
+        command.output().with_context(|| {
+            format!(
+                "cannot run {}; `weir service install --print` shows the unit for another manager",
+                self.program
+            )
+        })
+    }
+}
