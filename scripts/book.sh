@@ -15,7 +15,7 @@ rm -rf "$sources" target/book
 mkdir -p "$sources/docs"
 # Paths in docs/SUMMARY.md are relative to docs.
 sed -E 's,\]\(\.\./,](,; t; s,\]\(,](docs/,' docs/SUMMARY.md >"$sources/SUMMARY.md"
-cp docs/book.toml "$sources/book.toml"
+cp docs/book.toml docs/book.css "$sources/"
 cp -r docs/pictures "$sources/docs/pictures"
 grep -oE '\]\([^)]+\.md\)' "$sources/SUMMARY.md" | sed 's/^](//; s/)$//' | while IFS= read -r chapter; do
     mkdir -p "$sources/$(dirname "$chapter")"
@@ -25,7 +25,7 @@ done
 sed -i 's,\[its table of contents\](docs/SUMMARY.md) also works here,its table of contents is on the left,' "$sources/README.md"
 
 "$tool" build "$sources"
-rm -f target/book/book.toml
+rm -f target/book/book.toml target/book/book.css
 
 # What mdBook made of the links. The page for errors is made for the top of a site.
 dead=$(cd target/book && find . -name '*.html' ! -name 404.html | while IFS= read -r page; do

@@ -31,6 +31,8 @@ try {
     await page.goto(link);
     // The tour ends with a question that waits for an answer.
     await page.getByRole("radio").or(page.getByRole("checkbox")).first().waitFor();
+    // On a wide screen the changes of files are shown next to it.
+    if (width > 1000) await page.getByText("Side by side").waitFor();
     await page.evaluate(() => document.fonts.ready);
     await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
     await context.close();
