@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo install check test test-all rust-test web web-check web-test openai-test features-test api api-quick soak bench bench-try lint fmt \
-        fmt-check clippy doc deps spelling tree fuzz fuzz-min audit conformance dist clean \
+        fmt-check clippy doc book pictures deps spelling tree fuzz fuzz-min audit conformance dist clean \
         need-cargo need-npm
 
 # Programs that the scripts keep in the cache.
@@ -124,6 +124,15 @@ clippy: need-cargo
 
 doc: need-cargo ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
+
+book: need-cargo ## build the book into target/book
+	scripts/book.sh
+
+pictures: need-cargo need-npm ## make the pictures of the documentation anew, from the running program
+	scripts/setup-debian.sh chromium git tmux
+	scripts/setup-web.sh --build
+	cargo build --locked --bin weir
+	scripts/pictures.sh
 
 deps: need-cargo
 	scripts/setup-tools.sh cargo-deny cargo-machete

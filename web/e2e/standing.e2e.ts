@@ -103,6 +103,25 @@ describe("a session", () => {
     expect(await page.getByRole("log").getByText("Interrupted", { exact: true }).count()).toBe(1);
   });
 
+  it("in which nothing was said tells how to write: with keys only where there are keys", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const desk = await open().visit(server, linkTo(server, id));
+    await desk.getByText("Enter sends, Shift+Enter starts a new line").waitFor();
+    const hand = await open().visit(server, linkTo(server, id), phone);
+    await hand.getByText("Write below.", { exact: true }).waitFor();
+    expect(await hand.getByText("Enter sends").count()).toBe(0);
+  });
+
+  it("that does not exist is told, and has nowhere to write", async () => {
+    const server = await serve();
+    const page = await open().visit(server, linkTo(server, crypto.randomUUID()));
+    await page.getByRole("alert").getByText("There is no such session").waitFor();
+    await page.getByRole("heading", { name: "No session", exact: true }).waitFor();
+    expect(await composer(page).count()).toBe(0);
+    expect(await page.getByText("Loading", { exact: true }).count()).toBe(0);
+  });
+
   it("that needs input says so to those who cannot give it, too", async () => {
     const server = await serve();
     const { id } = await server.session();

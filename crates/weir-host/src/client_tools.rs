@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::HostError;
+use crate::message::PICTURES;
 
 /// Most tools of one session.
 const MAX_TOOLS: usize = 64;
@@ -77,6 +78,24 @@ pub enum ToolContent {
         /// The bytes, in base64.
         data: String,
     },
+}
+
+impl ToolAnswer {
+    /// Refuses what the model's API would not take.
+    pub(crate) fn check(&self) -> Result<(), HostError> {
+        let is_good = |part: &ToolContent| match part {
+            ToolContent::Text { .. } => true,
+            ToolContent::Image { media_type, data } => {
+                PICTURES.contains(&media_type.as_str()) && !data.is_empty()
+            }
+        };
+        if self.content.is_empty() || !self.content.iter().all(is_good) {
+            let reason =
+                "content must have a part, and pictures must be PNG, JPEG, GIF or WebP and not empty";
+            return Err(HostError::BadAnswer(reason.to_owned()));
+        }
+        Ok(())
+    }
 }
 
 impl ClientTools {

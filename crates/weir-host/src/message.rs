@@ -9,6 +9,9 @@ use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
 use crate::attached::AttachedFile;
 
+/// The kinds of pictures that the model's API takes.
+pub(crate) const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewMessage {

@@ -24,7 +24,8 @@ pub struct MessageWatch {
     room: Lease,
     format: Format,
     message: MessageId,
-    finishing: Finishing,
+    /// None once it has said what it has to say.
+    finishing: Option<Finishing>,
     finished: Option<Finished>,
     /// Turns that are known to answer the message.
     turns: Vec<TurnId>,
@@ -47,7 +48,7 @@ impl MessageWatch {
             room,
             format,
             message,
-            finishing,
+            finishing: Some(finishing),
             finished: None,
             turns: Vec::new(),
             last: VecDeque::new(),
@@ -79,12 +80,10 @@ impl MessageWatch {
                         Some(frame) => frame,
                         None => return None,
                     },
-                    finished = &mut self.finishing => {
-                        match finished {
-                            Ok(finished) => self.finished = Some(finished),
-                            // The session is gone, and the watch says so.
-                            Err(_) => self.conclude(),
-                        }
+                    finished = finished(&mut self.finishing) => {
+                        // If the session is gone, the watch says so.
+                        self.finishing = None;
+                        self.finished = finished.ok();
                         continue;
                     }
                 }
@@ -131,6 +130,14 @@ impl MessageWatch {
             self.last.push_back(Frame::json("done", None, &done));
         }
         self.last.push_back(Frame::json("message", None, &outcome));
+    }
+}
+
+/// Waits for the end of the message, or for ever if that was told. Cancel safe.
+async fn finished(finishing: &mut Option<Finishing>) -> Result<Finished, HostError> {
+    match finishing {
+        Some(finishing) => finishing.await,
+        None => std::future::pending().await,
     }
 }
 

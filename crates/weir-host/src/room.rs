@@ -59,6 +59,8 @@ pub(crate) struct State {
     pub(crate) is_stale: bool,
     /// Whether they have changed in a way that only another process can know of.
     pub(crate) needs_other_process: bool,
+    /// What the folder would run, if a person had trusted it as it was when a message was last handed over.
+    pub(crate) trusted: Option<String>,
     /// Whether somebody gives messages to the process or lets go of it; nobody else may.
     pub(crate) is_working: bool,
     /// How many are stopping it.
@@ -128,6 +130,7 @@ impl Room {
             session: None,
             is_stale: false,
             needs_other_process: false,
+            trusted: None,
             is_working: false,
             stopping: 0,
             payer: None,

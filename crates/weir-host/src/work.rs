@@ -3,6 +3,7 @@
 //! One task at a time does this for a session, so that a message is never given to a process that somebody lets go of
 //! at the same moment.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::client_calls::{ClientToolServer, SERVER};
 use crate::core::Lease;
 use crate::error::HostError;
 use crate::facts;
+use crate::host::trusted_seal;
 use crate::item::{Item, Note};
 use crate::ledger::Record;
 use crate::message::{Failure, FailureKind, MessageMode};
@@ -102,6 +104,7 @@ impl Lease {
         let id = &record.message.message_id;
         self.check_budget()?;
         let Some(money) = self.set_money_aside(&record.message).await? else { return Ok(false) };
+        self.renew_if_folder_changed().await;
         let session = self.session();
         let Some(reservation) = self.reserve(&session, id).await? else { return Ok(false) };
         {
@@ -146,6 +149,28 @@ impl Lease {
             room.answered(&sent.id, answer.err(), money).await;
         });
         Ok(true)
+    }
+
+    /// Lets go of a process whose folder is not what a person has trusted, or has not: newer versions of the CLI honour
+    /// changed settings without being started again. One at work is let go when it rests.
+    async fn renew_if_folder_changed(&self) {
+        let core = Arc::clone(&self.core);
+        if core.options.trust.is_none() {
+            return;
+        }
+        let Some(cwd) = self.lock().row.cwd.clone() else { return };
+        let look = move || trusted_seal(&core.options.home, &core.options.trust, Path::new(&cwd));
+        let now = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let outdated = {
+            let mut state = self.lock();
+            let before = std::mem::replace(&mut state.trusted, now);
+            let is_other = before != state.trusted;
+            state.session.clone().filter(|_| is_other).inspect(|_| state.is_stale = true)
+        };
+        if let Some(session) = outdated {
+            // One that is over has no process.
+            let _ = session.session().close_if_idle().await;
+        }
     }
 
     fn check_budget(&self) -> Result<(), SessionError> {

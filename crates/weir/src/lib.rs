@@ -38,7 +38,7 @@ pub use weir_wire::{
     MessageId, OutgoingBlock, OutgoingContent, QuestionAnswers, RequestId, SessionId, ToolUseId,
 };
 
-/// The examples of the README run as tests.
+/// The examples of the library page run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExamples;
+#[doc = include_str!("../README.md")]
+struct LibraryPageExamples;

@@ -115,9 +115,7 @@ impl Chat {
         match started {
             Ok(()) => Next::Line,
             Err(error) => {
-                let log = facts
-                    .logs
-                    .map(|logs| format!("; all that the CLI wrote is in {}", logs.output.display()));
+                let log = facts.logs.map(|logs| format!("; the raw log is {}", logs.output.display()));
                 self.complain(&format!("{}{}", explain(&error, None), log.unwrap_or_default()));
                 Next::Leave(Exit::from(&error))
             }

@@ -101,7 +101,7 @@ impl Chat {
         let style = display.progress.style();
         let used = result.as_ref().ok().map(|end| tokens(&end.turn)).unwrap_or_default();
         let interrupted = interrupted || result.as_ref().is_ok_and(|end| end.is_interrupted());
-        let line = style.faint(&format!("{tools}{used}, {}, {}", cost_of(cost, interrupted), seconds(took)));
+        let line = style.faint(&format!("{tools}, {}, {}{used}", cost_of(cost, interrupted), seconds(took)));
         let line = if interrupted { format!("{} {line}", style.bad("interrupted,")) } else { line };
         let complaint = match result {
             _ if interrupted => None,
@@ -118,7 +118,7 @@ impl Chat {
         }
         drop(display);
         if let Some(complaint) = complaint {
-            let log = log.map(|log| format!("; all that the CLI wrote is in {}", log.display()));
+            let log = log.map(|log| format!("; the raw log is {}", log.display()));
             self.complain(&format!("{complaint}{}", log.unwrap_or_default()));
         }
         Ok(())

@@ -58,7 +58,7 @@ impl Ending {
         if self.interrupted {
             exit::tell("weir: interrupted");
         } else if let Some(logs) = self.facts.logs.as_ref().filter(|_| has_failed) {
-            exit::tell(&format!("weir: all that the CLI wrote is in {}", logs.output.display()));
+            exit::tell(&format!("weir: the raw log is {}", logs.output.display()));
         }
         if self.result.as_ref().is_ok_and(|end| end.is_degraded()) {
             show.progress.line("weir: the result was empty; the answer is what was said until then");

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 use weir_host::Space;
-use weir_process::Lock;
+use weir_process::{Lock, LockError};
 use weir_server::{Server, listening_is_remote};
 use weir_store::SqliteStore;
 
@@ -75,8 +75,12 @@ pub(crate) fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
 
 /// One server for each data folder.
 pub(crate) fn lock(data: &Path) -> anyhow::Result<Lock> {
-    acquire(data, &data.join("server.lock"), "weir serve")
-        .context("another server uses this data folder; choose another one with --data-dir")
+    acquire(data, &data.join("server.lock"), "weir serve").map_err(|error| {
+        if error.downcast_ref::<LockError>().is_some_and(LockError::is_full) {
+            return error;
+        }
+        error.context("another server uses this data folder; choose another one with --data-dir")
+    })
 }
 
 /// Takes a lock in a data folder, also on a full disk.
@@ -97,8 +101,8 @@ pub(crate) fn acquire(data: &Path, path: &Path, purpose: &str) -> anyhow::Result
 /// What to do about a full disk, where nothing was kept for that.
 fn full(data: &Path) -> String {
     format!(
-        "the disk of {} is full, and nothing is left of the reserve: free at least 1 MiB on it, then start again and \
-         delete sessions, or run `weir store compact`",
+        "the disk of {} is full, and no reserve helps: free at least 1 MiB on it, and files if `df -i` says that it \
+         has no inodes left, then start again and delete sessions, or run `weir store compact`",
         data.display()
     )
 }

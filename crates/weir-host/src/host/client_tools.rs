@@ -15,7 +15,7 @@ impl Host {
     /// Answers a call of a client's tool. The first answer counts; later ones hear who was first.
     ///
     /// # Errors
-    /// If it was answered, is not there, or waits no longer.
+    /// If it was answered, is not there, waits no longer, or the answer makes no sense.
     pub async fn answer_tool_call(
         &self,
         id: &ConversationId,
@@ -23,6 +23,7 @@ impl Host {
         answer: ToolAnswer,
         by: &Actor,
     ) -> Result<(), HostError> {
+        answer.check()?;
         let room = self.room(id).await?;
         let Some(waiting) = room.calls.take(request) else {
             let state = room.lock();

@@ -9,6 +9,7 @@ mod talking;
 mod watching;
 
 pub use folders::FolderReport;
+pub(crate) use folders::trusted_seal;
 pub(crate) use opening::FORKING;
 
 use std::sync::Arc;

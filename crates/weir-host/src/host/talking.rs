@@ -20,7 +20,9 @@ use crate::facts;
 use crate::info::{SessionInfo, SessionStatus};
 use crate::item::{Item, Note};
 use crate::ledger::Record;
-use crate::message::{Accepted, Finished, MessageInfo, MessageMode, MessageState, NewMessage, StoredMessage};
+use crate::message::{
+    Accepted, Finished, MessageInfo, MessageMode, MessageState, NewMessage, PICTURES, StoredMessage,
+};
 use crate::metrics::count;
 use crate::pages::ResumeReport;
 use crate::room::{Room, State};
@@ -107,8 +109,7 @@ impl Host {
         if message.client_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > LONGEST_CLIENT_ID) {
             return invalid("the client id must have 1 to 256 bytes");
         }
-        let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-        if message.images.iter().any(|image| !known.contains(&image.media_type.as_str())) {
+        if message.images.iter().any(|image| !PICTURES.contains(&image.media_type.as_str())) {
             return invalid("a picture must be a PNG, JPEG, GIF or WebP");
         }
         if message.images.iter().any(|image| image.data.is_empty()) {

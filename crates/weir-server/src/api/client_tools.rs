@@ -11,7 +11,7 @@ use super::errors::session_id;
 use super::types::{Answered, ToolCall, ToolCallList};
 use crate::auth::Principal;
 use crate::extract::{Json, Path};
-use crate::problem::{Details, Problem};
+use crate::problem::Details;
 use crate::state::App;
 
 /// Offers tools of the client to the agent, in place of those before, from its next turn on.
@@ -62,10 +62,6 @@ pub(crate) async fn give(
     Path((id, request)): Path<(String, String)>,
     Json(answer): Json<ToolAnswer>,
 ) -> Answer<Answered> {
-    if answer.content.is_empty() {
-        let detail = "content must have a part; a tool with nothing to say gives back an empty text";
-        return Err(Problem::unprocessable("content", detail));
-    }
     let request = RequestId::from(request.as_str());
     app.host().answer_tool_call(&session_id(&id)?, &request, answer, &who.actor()).await?;
     answer::ok(Answered { request_id: request.to_string(), answered_by: who.name.clone() })

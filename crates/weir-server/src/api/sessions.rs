@@ -53,8 +53,8 @@ pub(super) async fn begin(
         check_mode(app, mode)?;
     }
     check_name(body.name.as_deref())?;
-    let folder = app.host().allowed_folder(&body.cwd).await?;
-    let allowed_tools = app.settings().tools.check(body.allowed_tools, &folder).map_err(|rule| {
+    app.host().allowed_folder(&body.cwd).await?;
+    let allowed_tools = app.settings().tools.check(body.allowed_tools).map_err(|rule| {
         let detail = format!(
             "`{rule}` may not be allowed in advance here: reading and searching inside the session's folder may, and \
              whoever starts the server can allow more with --allow-tools"

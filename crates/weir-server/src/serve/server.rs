@@ -27,10 +27,21 @@ const OWNER: &str = "owner";
 /// The name of the token in the ready file. Each start makes a new one, and the last one is no good any more.
 const READY: &str = "ready-file";
 
-/// Whether this name is reserved for the server itself: the next start revokes the token of the ready file, and what the
-/// host decides by itself is signed `weir`.
-pub fn is_reserved(name: &str) -> bool {
-    [READY, "weir"].iter().any(|reserved| name.trim().eq_ignore_ascii_case(reserved))
+/// Why a token must not have this name, if it must not. It has to be one that nobody takes for another: names stand in the
+/// audit log and beside decisions.
+pub fn token_name_problem(name: &str) -> Option<&'static str> {
+    if name.is_empty()
+        || name.trim() != name
+        || weir_transcript::reveal(name) != name
+        || name.contains(['\n', '\t'])
+    {
+        return Some(
+            "the name must not be empty, begin or end with a space, or hold characters that cannot be seen",
+        );
+    }
+    // The next start revokes the token of the ready file, and what the host decides by itself is signed `weir`.
+    let is_reserved = [READY, "weir"].iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
+    is_reserved.then_some("this name is reserved for the server itself; choose another one")
 }
 
 /// How often the token file is looked at, for streams whose token was revoked from the command line.

@@ -94,7 +94,8 @@ impl Disk {
     pub(super) fn give_up(&self) -> bool {
         let _changing = self.lock();
         let size = self.reserve();
-        if size == 0 {
+        if size == 0 || is_out_of_files(&self.database) {
+            // Space is not what is missing.
             return false;
         }
         self.is_full.store(true, Ordering::Release);

@@ -185,9 +185,10 @@ impl Writer {
         }
     }
 
-    /// Writes something that changes nothing, to see whether the disk works again.
+    /// Writes something, to see whether the disk works again. It must be something new: what is there already is not
+    /// written.
     fn probe(&self, connection: &Connection) {
-        let sql = "UPDATE meta SET value = value WHERE name = 'revision'";
+        let sql = "INSERT OR REPLACE INTO meta VALUES ('probe', lower(hex(randomblob(8))))";
         match transaction(connection, |connection| connection.execute(sql, [])) {
             Ok(_) => self.queue.health().note_success(),
             Err(error) => self.queue.health().note_failure(&self.queue.database().error(error)),

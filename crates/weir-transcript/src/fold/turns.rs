@@ -69,6 +69,11 @@ impl Turns {
         self.failed.shrink_to_fit();
     }
 
+    /// Whether we have interrupted this turn, which has not ended yet.
+    pub(super) fn is_interrupted(&self, turn: Option<TurnId>) -> bool {
+        self.open.iter().any(|open| open.interrupted && Some(open.id) == turn)
+    }
+
     pub(super) fn interrupt(&mut self) {
         match self.open.last_mut() {
             Some(turn) => turn.interrupted = true,

@@ -73,7 +73,7 @@ impl View {
             Change::FileChanged(file) => self.files.push(super::FileChange::clone(file)),
             Change::Cost(cost) => self.cost.clone_from(cost),
             Change::MessageUsed(usage) => {
-                upsert(&mut self.usages, usage, |place| place.message == usage.message)
+                upsert(&mut self.usages, usage, |place| place.message == usage.message);
             }
             Change::RateLimit(limit) => self.rate_limit = Some(Box::new(limit.clone())),
             Change::Oddities(oddities) => self.oddities = *oddities,

@@ -71,7 +71,7 @@ fn an_answer_is_whole_also_where_most_of_it_has_left_the_view() {
 #[test]
 fn plain_text_is_shown_as_text_and_is_no_answer() {
     let mut talk = Conversation::new();
-    talk.init().line("\u{1b}[33mWarning:\u{1b}[0m the disk is slow\r").line(r#"{"type":"resul"#).result("");
+    talk.init().line("\u{1b}[33mWarning:\u{1b}[0m the disk is slow\r").line(r#"{"type":"result"#).result("");
     let notices: Vec<&Notice> = talk
         .view()
         .entries
@@ -211,6 +211,23 @@ fn a_stop_that_was_wanted_is_not_an_error_in_any_vocabulary() {
         let (run, outcome) = summary(&talk);
         assert_eq!((run.is_error, run.interrupted, outcome), (false, true, Outcome::Interrupted));
     }
+}
+
+#[test]
+fn a_tool_that_an_interrupt_ends_did_not_fail() {
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().calls(None, "t", "Bash", &json!({"command": "sleep 60"}));
+    talk.host(&weir_transcript::HostEvent::Interrupted);
+    talk.json(&json!({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "t", "is_error": true, "content": "Exit code 137"},
+    ]}}));
+    talk.json(
+        &json!({"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 1}),
+    );
+    let (agent, _) = events(&talk);
+    let end = agent.iter().find(|event| event["type"] == "agent-tool-end").unwrap();
+    assert_eq!(end["state"], "interrupted");
+    assert!(agent.iter().all(|event| event["type"] != "agent-error"), "{agent:#?}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ export class App {
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) {
         storeToken(null);
-        this.failure = "This link is not valid (any more). Ask for a new one, or paste a token.";
+        this.failure = "This link is no longer valid. Ask for a new one, or paste a token.";
         this.phase = "login";
       } else {
         this.failure = error instanceof Error ? error.message : String(error);

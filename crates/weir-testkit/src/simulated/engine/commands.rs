@@ -153,8 +153,8 @@ impl Engine {
             self.line(&lines::assistant(&sim, &agent, message, &ids.uuid(), object! {}));
         }
         let ended = Ended::LocalCommand { name: Some("compact"), text: String::new() };
-        let messages = messages.to_vec();
-        self.result(ResultLine { messages, ..ResultLine::plain(ended, ids.uuid()) });
+        let (turns, messages) = (if sim.profile.is_old() { 5 } else { 0 }, messages.to_vec());
+        self.result(ResultLine { turns, messages, ..ResultLine::plain(ended, ids.uuid()) });
     }
 }
 

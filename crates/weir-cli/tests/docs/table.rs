@@ -1,0 +1,119 @@
+//! What is special about a command of the documentation. A command that no rule fits has to succeed.
+
+use crate::stage::Stage;
+
+/// What is done with a command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum How {
+    /// It runs and ends with exit code 0.
+    Succeeds,
+    /// It runs and ends with this exit code.
+    Ends(i32),
+    /// It runs until it is interrupted, and prints this first.
+    Runs(&'static str),
+    /// It runs on a terminal, shows this, and is left with Ctrl-D.
+    IsLeft(&'static str),
+    /// It cannot run here, for this reason. What it names has to exist.
+    Exists(&'static str),
+}
+
+/// A rule for the commands of a file that begin with some words.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) file: &'static str,
+    begins: &'static str,
+    /// What has to be there first.
+    pub(crate) before: Option<fn(&mut Stage)>,
+    pub(crate) how: How,
+}
+
+impl Rule {
+    pub(crate) fn fits(&self, command: &str) -> bool {
+        command.starts_with(self.begins)
+    }
+}
+
+/// The first rule that fits.
+pub(crate) fn rule(file: &str, command: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.file == file && rule.fits(command))
+}
+
+/// What is done with a command that no rule fits. Assignments before a program do not count.
+pub(crate) fn usual(command: &str) -> How {
+    let program = command.split_whitespace().find(|word| !word.contains('='));
+    match program.unwrap_or_default() {
+        "make" => How::Exists(
+            "builds the project, and installs what that needs; scripts/fresh.sh and .ci/run run it",
+        ),
+        "cargo" => How::Exists("builds the project"),
+        "docker" => How::Exists("needs a container engine and its images"),
+        word if word.starts_with("scripts/") => How::Exists("installs programs, or needs root"),
+        word if word.starts_with("target/") => {
+            How::Exists("is built by another command, and needs real CLIs")
+        }
+        _ => How::Succeeds,
+    }
+}
+
+const fn rule_for(file: &'static str, begins: &'static str, how: How) -> Rule {
+    Rule { file, begins, before: None, how }
+}
+
+const fn rule_after(file: &'static str, begins: &'static str, before: fn(&mut Stage), how: How) -> Rule {
+    Rule { file, begins, before: Some(before), how }
+}
+
+fn change_a_file(stage: &mut Stage) {
+    stage.write("workspace/README.md", "A mill that grinds numbers.\n\nIt is small.\n");
+}
+
+fn listen_on_any_port(stage: &mut Stage) {
+    stage.have_tasks();
+    stage.swap("--listen", "--listen 127.0.0.1:0");
+}
+
+const README: &str = "README.md";
+const INSTALL: &str = "docs/install.md";
+const COMMANDS: &str = "docs/commands.md";
+const SERVER: &str = "docs/server.md";
+const STORE: &str = "docs/store.md";
+const LOOP: &str = "docs/loop.md";
+const BRIDGE: &str = "docs/bridge.md";
+const TESTING: &str = "docs/testing.md";
+
+/// All rules. The first that fits holds.
+pub(crate) const RULES: &[Rule] = &[
+    rule_after(README, "git diff |", change_a_file, How::Succeeds),
+    rule_for(README, "weir chat", How::IsLeft("> ")),
+    rule_for(README, "weir serve", How::Runs("serving on")),
+    rule_for(README, "weir bridge try", How::IsLeft("Ctrl-D ends it")),
+    rule_after(README, "weir bridge check", Stage::have_channel, How::Succeeds),
+    rule_for(README, "weir bridge run", How::Runs("at work on webhook")),
+    rule_for(INSTALL, "weir service install --print", How::Succeeds),
+    rule_for(INSTALL, "weir service", How::Exists("changes the services of the user who runs the test")),
+    rule_after(COMMANDS, "git diff |", change_a_file, How::Succeeds),
+    rule_after(COMMANDS, "weir run --resume", Stage::have_session, How::Succeeds),
+    rule_for(COMMANDS, "weir chat", How::IsLeft("> ")),
+    rule_after(COMMANDS, "weir sessions show", Stage::have_session, How::Succeeds),
+    // It asks, and without a terminal the answer is no.
+    rule_for(COMMANDS, "weir trust --", How::Succeeds),
+    rule_for(COMMANDS, "weir trust", How::Ends(1)),
+    rule_for(SERVER, "weir serve", How::Runs("serving on")),
+    rule_after(SERVER, "curl", Stage::have_server, How::Runs("event: hello")),
+    rule_for(STORE, "weir serve", How::Runs("serving on")),
+    rule_for(
+        LOOP,
+        "weir loop answer",
+        How::Exists("needs a run that waits for an answer; weir-cli/tests/loops has one"),
+    ),
+    rule_after(LOOP, "weir loop run --listen", listen_on_any_port, How::Succeeds),
+    rule_for(LOOP, "weir loop run --bridge", How::Exists("needs Telegram")),
+    rule_for(BRIDGE, "weir bridge try", How::IsLeft("Ctrl-D ends it")),
+    rule_after(BRIDGE, "weir bridge check", Stage::have_channel, How::Succeeds),
+    rule_for(BRIDGE, "weir bridge run", How::Runs("at work on webhook")),
+    // The bridge of the command before was ended.
+    rule_for(BRIDGE, "weir bridge status", How::Ends(1)),
+    rule_for(BRIDGE, "weir serve", How::Runs("at work on webhook")),
+    rule_after(BRIDGE, "weir loop run", Stage::have_tasks, How::Succeeds),
+    rule_for(TESTING, "env -i", How::Exists("needs a real CLI and the port of a scripted API")),
+];
