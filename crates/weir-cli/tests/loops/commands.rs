@@ -201,7 +201,7 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
         .unwrap()
     };
     let state = state(&place);
-    let worked: f64 = state["tasks"]
+    let worked: f64 = kept["tasks"]
         .as_array()
         .unwrap()
         .iter()

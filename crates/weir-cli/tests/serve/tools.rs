@@ -18,14 +18,14 @@ fn tools(served: &Served, session: &str) -> Vec<String> {
 
 #[test]
 fn a_session_has_what_the_owner_gives_and_never_more() {
-    let served = Served::with(&["--tools", "Read,Grep,Edit", "--allow-tools", "Bash"]);
+    let served = Served::with(&["--tools", "Read,Write,Edit", "--allow-tools", "Bash"]);
     let own = ["AskUserQuestion", "ExitPlanMode", "TodoWrite"];
     let cases = [
-        (json!({}), vec!["Edit", "Grep", "Read"]),
+        (json!({}), vec!["Edit", "Read", "Write"]),
         (json!({"tools": ["Read", "Bash"]}), vec!["Read"]),
         (json!({"tools": []}), vec![]),
         // What is allowed does not make it exist.
-        (json!({"allowed_tools": ["Bash"]}), vec!["Edit", "Grep", "Read"]),
+        (json!({"allowed_tools": ["Bash"]}), vec!["Edit", "Read", "Write"]),
     ];
     for (body, expected) in cases {
         let mut had = tools(&served, &served.session_with(&body));
