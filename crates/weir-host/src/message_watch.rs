@@ -76,10 +76,7 @@ impl MessageWatch {
             } else {
                 tokio::select! {
                     biased;
-                    frame = self.watch.next() => match frame {
-                        Some(frame) => frame,
-                        None => return None,
-                    },
+                    frame = self.watch.next() => frame?,
                     finished = finished(&mut self.finishing) => {
                         // If the session is gone, the watch says so.
                         self.finishing = None;

@@ -38,9 +38,10 @@ impl Host {
             Some(ToolContent::Text { text }) => text.clone(),
             _ => "the client's tool failed".to_owned(),
         };
-        let decision = match answer.is_error {
-            true => RequestAnswer::Deny { message: said },
-            false => RequestAnswer::Allow { answers: None },
+        let decision = if answer.is_error {
+            RequestAnswer::Deny { message: said }
+        } else {
+            RequestAnswer::Allow { answers: None }
         };
         let (request, by) = (request.clone(), Some(by.name.clone()));
         let event = HostEvent::RequestAnswered { request, answer: decision, by };

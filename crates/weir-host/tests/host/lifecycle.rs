@@ -400,7 +400,7 @@ async fn a_session_that_is_not_kept_ends_with_its_process() {
     let kept = std::fs::read_dir(projects).into_iter().flatten().flatten().flat_map(|folder| {
         std::fs::read_dir(folder.path()).into_iter().flatten().flatten().map(|file| file.path())
     });
-    assert_eq!(kept.collect::<Vec<_>>(), [std::path::PathBuf::new(); 0]);
+    assert_eq!(kept.collect::<Vec<_>>(), Vec::<std::path::PathBuf>::new());
     let fork = soon(host.fork(&id, None, &me())).await;
     assert!(matches!(fork, Err(HostError::NotKept)), "{fork:?}");
     soon(host.stop(&id, &me())).await.unwrap();
