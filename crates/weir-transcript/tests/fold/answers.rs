@@ -226,7 +226,7 @@ fn a_tool_that_an_interrupt_ends_did_not_fail() {
     );
     let (agent, _) = events(&talk);
     let end = agent.iter().find(|event| event["type"] == "agent-tool-end").unwrap();
-    assert_eq!(end["state"], "interrupted");
+    assert_eq!((&end["state"], &end["is_error"]), (&json!("interrupted"), &json!(false)));
     assert!(agent.iter().all(|event| event["type"] != "agent-error"), "{agent:#?}");
 }
 
