@@ -82,7 +82,7 @@ fn every_rule_is_needed() {
     let chapters = [blocks::chapters(Part::Users), blocks::chapters(Part::Contributors)].concat();
     let blocks: Vec<_> = chapters.iter().flat_map(|file| blocks::read(file)).collect();
     for rule in table::RULES {
-        let commands =
+        let mut commands =
             blocks.iter().filter(|block| block.file == rule.file).flat_map(|block| &block.commands);
         assert!(commands.any(|command| rule.fits(command)), "no command needs the rule {rule:?}");
     }

@@ -3,7 +3,6 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -55,7 +54,7 @@ impl Stage {
         symlink(env!("CARGO_BIN_EXE_weir"), bin.join("weir")).unwrap();
         let claude = bin.join("claude");
         std::fs::write(&claude, "#!/bin/sh\nexec \"$WEIR_CLAUDE\" \"$@\"\n").unwrap();
-        std::fs::set_permissions(&claude, PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
         let path = std::env::var("PATH").unwrap();
         let script = place.path("script.json");
         std::fs::write(&script, ANSWER).unwrap();
@@ -153,10 +152,8 @@ impl Stage {
         Running::start(shell)
     }
 
-    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.place.path(name);
-        std::fs::write(&path, text).unwrap();
-        path
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.place.path(name), text).unwrap();
     }
 
     /// A word of the documentation stands for something else from now on.
@@ -262,7 +259,7 @@ fn answering_program() -> String {
 
 fn answer(mut stream: &TcpStream) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
-    let mut length = 0;
+    let mut length: usize = 0;
     let mut line = String::new();
     while reader.read_line(&mut line)? > 2 {
         if let Some((name, value)) =
