@@ -60,11 +60,10 @@ MAKE
 echo 'A mill that grinds numbers.' >"$place/home/projects/mill/README.md"
 echo 'pub fn grind(grain: &[u64]) -> u64 { grain.iter().sum() }' >"$place/home/projects/mill/src/lib.rs"
 
-inside() {
-    env -i HOME="$place/home" PATH="$place/bin:/usr/bin:/bin" LANG=C.UTF-8 TERM=xterm-256color COLORTERM=truecolor \
-        WEIR_CLAUDE="$place/bin/simulated-claude" SIMULATED_CLAUDE_PACE=0 SIMULATED_CLAUDE_SEED=mill \
-        SIMULATED_CLAUDE_SCRIPT="$place/script.json" "$@"
-}
+environment=(env -i HOME="$place/home" PATH="$place/bin:/usr/bin:/bin" LANG=C.UTF-8 TERM=xterm-256color COLORTERM=truecolor
+    WEIR_CLAUDE="$place/bin/simulated-claude" SIMULATED_CLAUDE_PACE=0 SIMULATED_CLAUDE_SEED=mill
+    SIMULATED_CLAUDE_SCRIPT="$place/script.json")
+inside() { "${environment[@]}" "$@"; }
 (
     cd "$place/home/projects/mill"
     inside git init --quiet
@@ -175,8 +174,8 @@ JSON
 
 picture_page() {
     local ready=$place/ready.json
-    # Without a script the tour plays.
-    inside env -u SIMULATED_CLAUDE_SCRIPT weir demo --no-open --ready-file "$ready" 2>/dev/null &
+    # Without a script the tour plays. Not by `inside`: a function in the background is a shell, which would get the signal.
+    "${environment[@]}" env -u SIMULATED_CLAUDE_SCRIPT weir demo --no-open --ready-file "$ready" 2>/dev/null &
     demo=$!
     local deadline=$((SECONDS + 60))
     until [[ -s $ready ]]; do

@@ -101,11 +101,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule_for(SERVER, "weir serve", How::Runs("serving on")),
     rule_after(SERVER, "curl", Stage::have_server, How::Runs("event: hello")),
     rule_for(STORE, "weir serve", How::Runs("serving on")),
-    rule_for(
-        LOOP,
-        "weir loop answer",
-        How::Exists("needs a run that waits for an answer; weir-cli/tests/loops has one"),
-    ),
+    rule_after(LOOP, "weir loop answer --question", Stage::have_second_question, How::Succeeds),
+    rule_after(LOOP, "weir loop answer", Stage::have_question, How::Succeeds),
     rule_after(LOOP, "weir loop run --listen", listen_on_any_port, How::Succeeds),
     rule_for(LOOP, "weir loop run --bridge", How::Exists("needs Telegram")),
     rule_for(BRIDGE, "weir bridge try", How::IsLeft("Ctrl-D ends it")),
