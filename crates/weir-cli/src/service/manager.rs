@@ -75,7 +75,10 @@ impl Step {
         command.leaves_nothing = true;
         command.timeout = Some(PATIENCE);
         command.run().await.with_context(|| {
-            format!("cannot run {}; `weir service install --print` shows the unit for another manager", self.program)
+            format!(
+                "cannot run {}; `weir service install --print` shows the unit for another manager",
+                self.program
+            )
         })
     }
 }
