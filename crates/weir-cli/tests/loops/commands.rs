@@ -200,7 +200,7 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
         )
         .unwrap()
     };
-    let state = state(&place);
+    let kept = state(&place);
     let worked: f64 = kept["tasks"]
         .as_array()
         .unwrap()
