@@ -2,7 +2,7 @@
 # scripts/setup-tools.sh.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo install check test test-all rust-test web web-check web-test openai-test features-test api api-quick soak bench lint fmt \
+.PHONY: help demo install check test test-all rust-test web web-check web-test openai-test features-test api api-quick soak bench bench-try lint fmt \
         fmt-check clippy doc book pictures deps spelling tree fuzz fuzz-min audit conformance dist clean \
         need-cargo need-npm
 
@@ -17,7 +17,7 @@ NEXTEST = PATH="$$PATH:$(TOOLS)" cargo nextest
 VERSIONS ?= 2.1.325 2.1.9
 # Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are read as well.
 SOAK_SECONDS ?= 600
-# For example BENCH_ARGS=--quick.
+# For example BENCH_ARGS=--quick, for a short run.
 BENCH_ARGS ?=
 # Length of the run of each fuzz target, and which targets to run.
 FUZZ_SECONDS ?= 60
@@ -101,9 +101,13 @@ soak: need-cargo ## random conversations and faults for SOAK_SECONDS (600), inva
 dist: need-cargo ## build the packages into target/dist: a tarball with a static program, .deb, npm
 	scripts/dist.sh
 
-bench: need-cargo ## measure and print the table of results (BENCH_ARGS=--quick for a short run)
+bench: need-cargo ## measure and print the table of results
 	cargo run --release --locked -p weir-bench -- table $(BENCH_ARGS)
 	scripts/bench-page.sh $(BENCH_ARGS)
+
+# On the artefacts of the tests: it shows that everything can be measured, and its numbers mean nothing.
+bench-try: need-cargo
+	cargo run --locked -p weir-bench -- table --quick
 
 lint: fmt-check clippy doc deps spelling tree ## everything that is checked without running the tests
 

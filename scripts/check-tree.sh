@@ -71,9 +71,16 @@ if [[ -n "$long" ]]; then report "Rust file of more than $max_lines lines (split
 
 # Tests of the page have sentences for names, which stand in quotes there.
 xargs -0 grep -hoE 'fn [a-z0-9_]+' -- /dev/null <"$lists/rust" | sed 's/^fn //' | sort -u >"$lists/functions"
-named=$(grep -E '^\|' docs/lessons.md | grep -oE '`([a-z0-9_]+::)*[a-z0-9]+(_[a-z0-9]+)+`' | tr -d '`' | sed 's/.*:://' | sort -u)
-unknown=$(comm -23 <(printf '%s\n' "$named") "$lists/functions")
-if [[ -n "$unknown" ]]; then report "docs/lessons.md names tests that do not exist" <<<"$unknown"; fi
+# check_tests <document>: the last column of its tables names tests, by their full path or by their name.
+check_tests() {
+    local named unknown
+    named=$(awk -F '|' '/^\|/ { print $(NF - 1) }' "$1" | grep -oE '`([a-z0-9_]+::)*[a-z0-9]+(_[a-z0-9]+)+`' |
+        tr -d '`' | sed 's/.*:://' | sort -u)
+    unknown=$(comm -23 <(printf '%s\n' "$named") "$lists/functions")
+    if [[ -n "$unknown" ]]; then report "$1 names tests that do not exist" <<<"$unknown"; fi
+}
+check_tests docs/lessons.md
+check_tests docs/seeds.md
 
 if ! scripts/check-links.sh; then failed=1; fi
 

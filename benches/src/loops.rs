@@ -89,6 +89,7 @@ async fn run(folder: &Path, workspace: &Path, count: usize) -> anyhow::Result<St
     let folders = Folders::new(workspace, &config.folder);
     let opened = open(&folders, &config, OpenOptions::default()).await?;
     let options = LoopOptions {
+        sandbox: None,
         agent: Arc::new(agent(folder, &folders)?),
         config,
         config_file: Some("weir.toml".into()),

@@ -95,7 +95,7 @@ describe("a session", () => {
     await send(page, script({ text: "Slower now.", misbehave: { rate_limit: 3600 } }));
     await page
       .getByRole("timer")
-      .getByText(/it is lifted in \d+:\d\d/)
+      .getByText(/Rate limit reached, resets in \d+:\d\d/)
       .waitFor();
     expect(await violations(page)).toEqual([]);
     await screenshot(page, "errors");

@@ -130,7 +130,7 @@ describe("the composer", () => {
     writeFileSync(join(server.root, "wheel.ts"), "export const wheel = 1;");
     const { id } = await server.session();
     const page = await open().visit(server, linkTo(server, id));
-    await composer(page).pressSequentially("@whe");
+    await composer(page).pressSequentially("@wheel");
     await page.getByRole("listbox", { name: "Files" }).getByText("wheel.ts").click();
     await page.getByRole("button", { name: "Do not send wheel.ts" }).click();
     const sent = page.waitForRequest((request) => request.method() === "POST" && /messages$/.test(request.url()));

@@ -94,9 +94,13 @@ describe("the link", () => {
     await said(page, "For your eyes.").waitFor();
     await page.getByRole("button", { name: "This session" }).click();
     await page.getByRole("menuitem", { name: "Share a link to read" }).click();
-    await page.getByRole("button", { name: "Make the link" }).click();
+    await page.getByRole("button", { name: "Make the link" }).dblclick();
     const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
     expect(link).toContain("#token=");
+    await page.getByText("Valid for a day.").waitFor();
+    // However often it is pressed, one link is made.
+    const { tokens } = await server.api<{ tokens: { session: string | null }[] }>("GET", "v1/tokens");
+    expect(tokens.filter(({ session }) => session === id)).toHaveLength(1);
     const guest = await open().visit(server, link);
     await said(guest, "For your eyes.").waitFor();
     expect(await composer(guest).count()).toBe(0);
@@ -119,7 +123,7 @@ describe("the link", () => {
     const page = await open().visit(server, linkTo(server, id), { permissions: ["notifications"] });
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("menuitem", { name: "Notifications on" }).click();
-    await page.getByText("You are told when an agent waits").waitFor();
+    await page.getByText("You are told when an agent needs input").waitFor();
     expect(await page.evaluate(() => Notification.permission)).toBe("granted");
     // A real notification is shown; the page is only made to believe that it is hidden, and remembers what it told.
     await page.evaluate(() => {

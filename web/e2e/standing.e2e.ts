@@ -103,6 +103,25 @@ describe("a session", () => {
     expect(await page.getByRole("log").getByText("Interrupted", { exact: true }).count()).toBe(1);
   });
 
+  it("in which nothing was said tells how to write: with keys only where there are keys", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const desk = await open().visit(server, linkTo(server, id));
+    await desk.getByText("Enter sends, Shift+Enter starts a new line").waitFor();
+    const hand = await open().visit(server, linkTo(server, id), phone);
+    await hand.getByText("Write below.", { exact: true }).waitFor();
+    expect(await hand.getByText("Enter sends").count()).toBe(0);
+  });
+
+  it("that does not exist is told, and has nowhere to write", async () => {
+    const server = await serve();
+    const page = await open().visit(server, linkTo(server, crypto.randomUUID()));
+    await page.getByRole("alert").getByText("There is no such session").waitFor();
+    await page.getByRole("heading", { name: "No session", exact: true }).waitFor();
+    expect(await composer(page).count()).toBe(0);
+    expect(await page.getByText("Loading", { exact: true }).count()).toBe(0);
+  });
+
   it("that needs input says so to those who cannot give it, too", async () => {
     const server = await serve();
     const { id } = await server.session();
@@ -110,6 +129,62 @@ describe("a session", () => {
     const page = await openAs(open(), server, "viewer", id);
     await page.locator("[data-agent]").getByText("needs input").waitFor();
     expect(await page.getByText(/wait\w* for you/).count()).toBe(0);
+  });
+});
+
+describe("the conversation", () => {
+  const lines = (from: string) => Array.from({ length: 60 }, (_, at) => `${from} ${at}`).join("\n\n");
+  const jump = "Jump to latest";
+
+  it("stays at its end where the browser scrolls by itself", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: lines("one") }));
+    await said(page, "one 59").waitFor();
+    await server.settled(id);
+    // A card goes, so that the list has more room and the browser scrolls, and before that is heard a larger one comes.
+    await page.evaluate(() => {
+      const list = document.querySelector<HTMLElement>("[role=log]")!;
+      const dock = document.querySelector<HTMLElement>(".dock")!;
+      const layOut = () => list.getBoundingClientRect();
+      layOut();
+      dock.style.display = "none";
+      list.scrollTop = list.scrollHeight;
+      dock.style.display = "";
+      dock.style.paddingTop = "300px";
+      layOut();
+      // When the browser says that it has scrolled is up to it; here it does before the list hears of its new size.
+      list.dispatchEvent(new Event("scroll"));
+    });
+    await server.say(id, script({ text: lines("two") }));
+    await said(page, "two 59").waitFor();
+    const inSight = () =>
+      said(page, "two 59").evaluate((end) => {
+        const [line, list] = [end, end.closest("[role=log]")!].map((part) => part.getBoundingClientRect());
+        return line!.bottom <= list!.bottom;
+      });
+    await until("the end is in sight", inSight);
+    expect(await page.getByRole("button", { name: jump }).isVisible()).toBe(false);
+  });
+
+  it("stays where somebody reads, until they send a message", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, script({ text: lines("one") }));
+    await said(page, "one 59").waitFor();
+    await server.settled(id);
+    await page.getByRole("log").hover();
+    await page.mouse.wheel(0, -600);
+    await page.getByRole("button", { name: jump }).waitFor();
+    await server.say(id, script({ text: lines("two") }));
+    await server.settled(id);
+    await page.getByRole("button", { name: jump }).waitFor();
+    expect(await said(page, "two 59").isVisible()).toBe(false);
+    await send(page, script({ text: "Three." }));
+    await said(page, "Three.").waitFor();
+    await page.getByRole("button", { name: jump }).waitFor({ state: "hidden" });
   });
 });
 
@@ -144,6 +219,29 @@ describe("a message that is refused", () => {
       await row.waitFor({ state: "detached" });
     });
   }
+});
+
+describe("a message that the server cannot take now", () => {
+  it("is kept with the reason, and sent when it can", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id), phone);
+    const detail = "the disk of the server is full, and nothing of this request was kept; free space on the disk";
+    const problem = { type: "about:blank", title: "Insufficient Storage", status: 507, code: "disk_full", detail };
+    await page.route("**/messages", (route) =>
+      route.fulfill({ status: 507, contentType: "application/problem+json", body: JSON.stringify(problem) }),
+    );
+    await composer(page).fill(script({ text: "There is room again." }));
+    await composer(page).press("Control+Enter");
+    const row = page.getByRole("list", { name: "Messages that wait" }).getByRole("listitem");
+    await row.getByText(`Not sent yet, trying again: ${detail}`).waitFor();
+    await row.getByRole("button", { name: /Discard/ }).waitFor();
+    await screenshot(page, "disk-full");
+    expect(await violations(page)).toEqual([]);
+    await page.unroute("**/messages");
+    await said(page, "There is room again.").waitFor();
+    expect(await row.count()).toBe(0);
+  });
 });
 
 describe("the browser", () => {

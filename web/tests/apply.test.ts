@@ -28,6 +28,7 @@ describe("the changes of the fold lead to its view", () => {
       "todos",
       "file_changed",
       "cost",
+      "message_used",
       "dropped",
       "text_replaced",
       "rate_limit",

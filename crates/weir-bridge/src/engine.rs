@@ -4,6 +4,7 @@
 //! is not its business: a host with processes, or a test.
 
 use serde::{Deserialize, Serialize};
+use weir_transcript::{ModelCost, TokenUsage};
 
 use crate::channel::Attachment;
 
@@ -23,6 +24,9 @@ pub struct ConversationSettings {
     pub model: Option<String>,
     /// The permission mode.
     pub permission_mode: Option<String>,
+    /// The tools that there are; all where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     pub allowed_tools: Vec<String>,
     /// Tools that are not there.
@@ -31,6 +35,9 @@ pub struct ConversationSettings {
     pub append_system_prompt: Option<String>,
     /// Most that it may cost, in dollars.
     pub max_cost_usd: Option<f64>,
+    /// Whether the CLI keeps nothing of it on disk.
+    #[serde(default)]
+    pub no_session_persistence: bool,
     /// Which pictures of the agent are shown in the chat.
     #[serde(default)]
     pub pictures: Pictures,
@@ -247,10 +254,10 @@ pub struct Ending {
     pub said: String,
     /// What it cost, in dollars, where that is known.
     pub cost_usd: Option<f64>,
-    /// Tokens that went in, where that is known.
-    pub input_tokens: Option<u64>,
-    /// Tokens that came out, where that is known.
-    pub output_tokens: Option<u64>,
+    /// Tokens of the main agent, where that is known.
+    pub usage: Option<TokenUsage>,
+    /// What each model was used for, sub-agents included.
+    pub models: Vec<ModelCost>,
     /// How long it took.
     pub duration_ms: Option<u64>,
 }
@@ -263,8 +270,8 @@ impl Ending {
             outcome,
             said: String::new(),
             cost_usd: None,
-            input_tokens: None,
-            output_tokens: None,
+            usage: None,
+            models: Vec::new(),
             duration_ms: None,
         }
     }

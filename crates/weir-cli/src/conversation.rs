@@ -12,7 +12,7 @@ use weir_transcript::FoldOptions;
 use crate::exit::UsageError;
 use crate::fence::Fence;
 use crate::folders;
-use crate::opts::{ConversationOpts, SandboxOpts, SessionOpts, TransportOpt};
+use crate::opts::{ConversationOpts, ProcessOpts, SandboxOpts, SessionOpts};
 use crate::transcripts::Transcripts;
 use crate::trust;
 
@@ -38,6 +38,7 @@ pub(crate) struct SessionSettings {
     sandbox: Option<Sandbox>,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
+    tools: Option<Vec<String>>,
     allowed_tools: Vec<String>,
     disallowed_tools: Vec<String>,
     permission_mode: Option<String>,
@@ -60,6 +61,7 @@ impl SessionSettings {
         }
         let (environment, secrets) = environment(&process.env, &process.secret)?;
         let sandbox = sandbox(opts.sandbox, opts.cwd.as_deref())?;
+        let log = log(&process, mode, !opts.no_session_persistence);
         Ok(Self {
             trust: trust::policy(permissions.trust_folder),
             sandbox,
@@ -73,6 +75,7 @@ impl SessionSettings {
             interprets: permissions.interpret,
             system_prompt: opts.system_prompt,
             append_system_prompt: opts.append_system_prompt,
+            tools: permissions.tools,
             allowed_tools: permissions.allowed_tools,
             disallowed_tools: permissions.disallowed_tools,
             permission_mode: permissions.permission_mode,
@@ -80,12 +83,9 @@ impl SessionSettings {
             max_turns: opts.max_turns,
             persistence: !opts.no_session_persistence,
             extra_args: cli_flags,
-            transport: match process.transport {
-                TransportOpt::Pipe => Transport::Pipe,
-                TransportOpt::Pty => Transport::Pty,
-            },
+            transport: process.transport.into(),
             environment,
-            log: process.log_dir.map(|folder| log(folder, mode, process.require_log)),
+            log,
             probe_cache: folders::probe_cache(),
         })
     }
@@ -98,7 +98,8 @@ impl SessionSettings {
 
     /// What to say where a log was wanted and there is none.
     pub(crate) fn missing_log(&self, facts: &Facts) -> Option<String> {
-        let log = self.log.as_ref().filter(|_| facts.processes > 0)?;
+        let is_asked_for = |log: &&LogOptions| log.folder_limits.is_none();
+        let log = self.log.as_ref().filter(|_| facts.processes > 0).filter(is_asked_for)?;
         if facts.logs.is_some() {
             return facts.log_error.clone();
         }
@@ -119,6 +120,7 @@ impl SessionSettings {
         options.model.clone_from(&self.model);
         options.system_prompt.clone_from(&self.system_prompt);
         options.append_system_prompt.clone_from(&self.append_system_prompt);
+        options.tools.clone_from(&self.tools);
         options.allowed_tools.clone_from(&self.allowed_tools);
         options.disallowed_tools.clone_from(&self.disallowed_tools);
         options.permission_mode.clone_from(&self.permission_mode);
@@ -151,13 +153,23 @@ fn sandbox(opts: SandboxOpts, cwd: Option<&Path>) -> anyhow::Result<Option<Sandb
         };
     };
     let folder = cwd.map_or_else(std::env::current_dir, |cwd| Ok(cwd.to_owned()))?.canonicalize()?;
-    Ok(Fence::resolve(opts, &data).map(|fence| fence.around(&folder)))
+    let Some(fence) = Fence::resolve(opts, &data) else { return Ok(None) };
+    fence.keep_out(std::slice::from_ref(&folder), [])?;
+    Ok(Some(fence.around(&folder)))
 }
 
-fn log(folder: PathBuf, mode: &str, required: bool) -> LogOptions {
-    let mut log = LogOptions::new(folder, mode, "weir");
-    log.require = required;
-    log
+/// Where the raw log goes: to the folder that was named, or to a small one of our own. A conversation that is to leave
+/// nothing behind has none unless it was asked for.
+fn log(opts: &ProcessOpts, mode: &str, is_kept: bool) -> Option<LogOptions> {
+    match &opts.log_dir {
+        Some(folder) => {
+            let mut log = LogOptions::new(folder, mode, "weir");
+            log.require = opts.require_log;
+            Some(log)
+        }
+        None if opts.no_log || !is_kept => None,
+        None => folders::cache().map(|cache| LogOptions::bounded(cache.join("logs"), mode, "weir")),
+    }
 }
 
 fn conversation(opts: &ConversationOpts) -> anyhow::Result<Conversation> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use weir_host::{Host, HostOptions, Retention, SessionSettings};
-use weir_process::{Environment, LogOptions, ProbeCache, Secrets};
+use weir_process::{Environment, LogOptions, ProbeCache, Secrets, Transport};
 use weir_session::SessionOptions;
 use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 use weir_trust::TrustFile;
@@ -33,12 +33,15 @@ pub(crate) struct Engine {
     pub(crate) trust: Option<Arc<TrustFile>>,
     /// A fence around the CLI.
     pub(crate) fence: Option<Fence>,
+    /// The tools that sessions have.
+    pub(crate) tools: Option<Vec<String>>,
     pub(crate) program: Option<PathBuf>,
     /// Arguments before all others, where the program is Weir itself.
     pub(crate) leading_args: Vec<OsString>,
     pub(crate) environment: Environment,
     pub(crate) secrets: Secrets,
     pub(crate) log_directory: Option<PathBuf>,
+    pub(crate) transport: Transport,
     pub(crate) probe_cache: Option<Arc<ProbeCache>>,
     pub(crate) most_processes: usize,
     pub(crate) max_awaiting: usize,
@@ -63,7 +66,7 @@ impl Engine {
             .with_context(|| format!("cannot make {}", self.data_directory.display()))?;
         if let Some(fence) = &self.fence {
             // Asked for and not to be had means no server, and not a server without it.
-            fence.around(&self.data_directory).check().await?;
+            fence.check().await?;
         }
         let sqlite = SqliteOptions {
             durability: Durability::Process,
@@ -95,15 +98,16 @@ impl Engine {
     fn session(&self, settings: &SessionSettings) -> SessionOptions {
         let id = settings.id.to_string();
         let mut options = SessionOptions::new();
-        options.sandbox = self.fence.as_ref().map(|fence| {
-            let root = self.roots.iter().find(|root| settings.cwd.starts_with(root));
-            fence.around(root.unwrap_or(&settings.cwd))
-        });
+        options.sandbox = self.fence.as_ref().map(|fence| fence.around_root_of(&settings.cwd, &self.roots));
+        options.tools.clone_from(&self.tools);
         options.program.clone_from(&self.program);
         options.leading_args.clone_from(&self.leading_args);
         options.environment = self.environment.clone();
         options.secrets = self.secrets.clone();
-        options.log = self.log_directory.as_ref().map(|folder| LogOptions::new(folder, "serve", &id));
+        // What is to leave nothing behind leaves no raw log either.
+        let folder = self.log_directory.as_ref().filter(|_| !settings.kept.no_session_persistence);
+        options.log = folder.map(|folder| LogOptions::new(folder, "serve", &id));
+        options.transport = self.transport;
         options.probe_cache.clone_from(&self.probe_cache);
         options.state_directory = Some(self.state());
         options

@@ -44,6 +44,7 @@ impl From<Outcome> for Exit {
             Outcome::PermissionDenied => Self::PermissionDenied,
             Outcome::BudgetExhausted => Self::BudgetExhausted,
             Outcome::RateLimited => Self::RateLimited,
+            Outcome::Interrupted => Self::Interrupted,
             Outcome::ErrorResult | _ => Self::ErrorResult,
         }
     }

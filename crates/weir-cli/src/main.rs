@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         opts::Command::Bridge(opts) => bridge::run(*opts),
         opts::Command::Serve(opts) => serve::Settings::resolve(*opts).and_then(serve::run),
         opts::Command::Demo(opts) => demo::run(*opts),
-        opts::Command::Service(opts) => service::run(&opts.command),
+        opts::Command::Service(opts) => runtime::block_on(service::run(&opts.command)),
         opts::Command::Token(opts) => token::run(opts),
         opts::Command::Trust(opts) => trust::run(opts),
         opts::Command::Store(opts) => store::run(opts),

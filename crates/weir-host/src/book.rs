@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor, Event};
 use weir_transcript::{
-    ApiError, Change, EntryBody, Fold, FoldOptions, HostEvent, RequestKind, RequestState, Sink, Status, Turn,
-    TurnState, View,
+    ApiError, Change, EntryBody, Fold, FoldOptions, HostEvent, Request, RequestKind, RequestState, Said,
+    Sink, Status, Turn, TurnState, View,
 };
 use weir_wire::{Body, Decoder, Line, MessageId, TurnId};
 
@@ -347,7 +347,9 @@ impl Book {
     /// What a person has to answer.
     pub(crate) fn waiting_for(&self) -> WaitingFor {
         let mut waiting = WaitingFor::default();
-        for request in self.view().requests.iter().filter(|request| request.state == RequestState::Open) {
+        let is_open =
+            |request: &&Request| request.state == RequestState::Open && request.kind.is_for_a_person();
+        for request in self.view().requests.iter().filter(is_open) {
             match request.kind {
                 RequestKind::Question { .. } => waiting.questions += 1,
                 _ => waiting.permissions += 1,
@@ -391,6 +393,7 @@ impl Book {
                 code: None,
                 signal: None,
                 stderr: "Weir was restarted, and the process with it.".to_owned(),
+                wanted: false,
             }));
         } else if self.has_process {
             items.push(Item::Host(HostEvent::RecordingEnded));
@@ -412,20 +415,12 @@ impl Book {
         let Some(turn) = view.turns.iter().rfind(|turn| turn.messages.contains(message)) else {
             return TurnAnswer::default();
         };
-        let of_turn =
-            view.entries.iter().filter(|entry| entry.turn == Some(turn.id) && entry.parent.is_none());
-        let texts: Vec<_> = of_turn
-            .filter_map(|entry| match &entry.body {
-                EntryBody::Text(text) => Some(text),
-                _ => None,
-            })
-            .collect();
-        let said: Vec<&str> =
-            texts.iter().filter(|text| text.error.is_none()).map(|text| text.text.as_str()).collect();
+        let texts: Vec<_> = view.texts_of(turn.id).collect();
+        let said: Said = texts.iter().copied().filter(|text| text.error.is_none()).collect();
         let limit = view.rate_limit.as_ref().filter(|limit| limit.status == "rejected");
         TurnAnswer {
             text: text_of(view, turn),
-            said: said.join("\n\n"),
+            said: said.into_text(),
             api_error: texts.iter().rev().find_map(|text| text.error.as_deref().cloned()),
             rate_limit_resets_at: limit.and_then(|limit| limit.resets_at),
             turn: Some(turn.clone()),
@@ -500,10 +495,5 @@ fn text_of(view: &View, turn: &Turn) -> String {
     if let Some(text) = turn.result.as_ref().and_then(|result| result.text.clone()) {
         return text;
     }
-    let said = view.entries.iter().filter(|entry| entry.turn == Some(turn.id) && entry.parent.is_none());
-    let said = said.filter_map(|entry| match &entry.body {
-        EntryBody::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    said.collect::<Vec<_>>().join("\n\n")
+    view.texts_of(turn.id).collect::<Said>().into_text()
 }

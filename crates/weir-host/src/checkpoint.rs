@@ -9,7 +9,7 @@ use crate::book::Book;
 use crate::error::HostError;
 
 /// Changes with what a book writes down or makes of a log. Another version of this crate is another one by itself.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// A log of large events gets one after this many bytes as well.
 const EVERY_BYTES: usize = 16 << 20;
 /// One that is larger is not kept: folding so much of the log costs less.
@@ -141,7 +141,12 @@ mod tests {
                 }
             }
             if number % 3 == 1 {
-                let end = HostEvent::ProcessExited { code: Some(1), signal: None, stderr: "gone".to_owned() };
+                let end = HostEvent::ProcessExited {
+                    code: Some(1),
+                    signal: None,
+                    stderr: "gone".to_owned(),
+                    wanted: false,
+                };
                 items.extend(Item::Host(end).to_event(number as i64, None));
             }
             if number % 4 == 3 {

@@ -14,6 +14,9 @@ pub enum HostError {
     /// There is no such session.
     #[error("there is no session {0}; it may have been deleted")]
     NotFound(ConversationId),
+    /// No session has this key.
+    #[error("no session has the key {0:?}")]
+    NoSuchKey(String),
     /// The working directory is not one that may be used.
     #[error("{cwd} cannot be used as a working directory: {reason}", cwd = .cwd.display())]
     Folder {
@@ -53,7 +56,7 @@ pub enum HostError {
     },
     /// The limit of what the session may cost is reached.
     #[error(
-        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to go on with another count, or begin a session with a higher limit"
+        "the session has cost ${spent:.4}, which is its limit of ${limit:.4}; fork it to start counting again, or start a session with a higher limit"
     )]
     BudgetExhausted {
         /// What was spent.
@@ -61,6 +64,12 @@ pub enum HostError {
         /// The limit.
         limit: f64,
     },
+    /// The CLI keeps nothing of the session, and the process that had it has ended.
+    #[error(
+        "nothing of this session is kept on disk (no_session_persistence), so it ends with its process and cannot be resumed \
+         or copied; begin a new one"
+    )]
+    NotKept,
     /// There is no such message.
     #[error("there is no such message in this session")]
     NoSuchMessage,
@@ -119,6 +128,7 @@ impl HostError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound(_) => "session_not_found",
+            Self::NoSuchKey(_) => "key_not_found",
             Self::Folder { .. } => "folder_not_allowed",
             Self::FolderChanged => "folder_changed",
             Self::Invalid(_) => "invalid",
@@ -127,6 +137,7 @@ impl HostError {
             Self::QueueFull { .. } => "queue_full",
             Self::Busy { .. } => "busy",
             Self::BudgetExhausted { .. } => "budget_exhausted",
+            Self::NotKept => "not_kept",
             Self::NoSuchMessage => "message_not_found",
             Self::NotCancellable { .. } => "not_cancellable",
             Self::AlreadyAnswered { .. } => "already_answered",
@@ -141,6 +152,7 @@ impl HostError {
             Self::Session(SessionError::Interrupted) => "interrupted",
             Self::Session(_) => "session",
             Self::Store(StoreError::Full(_)) => "disk_full",
+            Self::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => "store_unusable",
             Self::Store(StoreError::Overloaded { .. }) => "store_overloaded",
             Self::Store(StoreError::Locked { .. }) => "store_locked",
             Self::Store(_) => "store",

@@ -51,6 +51,11 @@ pub(crate) fn info(state: &State) -> SessionInfo {
     }
 }
 
+/// Whether the session ended with its process, because nothing of it is kept.
+pub(crate) fn is_gone(state: &State) -> bool {
+    state.kept.no_session_persistence && cli_session(state).is_some() && !state.book.has_process()
+}
+
 fn last_error(state: &State, status: SessionStatus) -> Option<String> {
     if let Some(failure) = state.book.failure() {
         return Some(failure.message.clone());
@@ -115,7 +120,7 @@ pub(crate) fn finish(
     total_cost_usd: Option<f64>,
 ) -> Finished {
     let TurnAnswer { text, said, api_error, rate_limit_resets_at, turn } = answer;
-    let of_turn = || turn.as_ref().filter(|turn| turn.state.is_error()).map(failure_of);
+    let of_turn = || turn.as_ref().filter(|turn| turn.state.is_cut_short()).map(failure_of);
     let of_state = || match state {
         MessageState::Cancelled => Some(failure_with(FailureKind::Cancelled, "the message was taken back")),
         MessageState::Indeterminate => {
@@ -183,7 +188,8 @@ pub(crate) fn failure_by(error: &SessionError) -> Failure {
 
 pub(crate) fn count_turns(ended: &[Turn], counters: &Counters) {
     for turn in ended {
-        let counter = if turn.state.is_error() { &counters.turns_failed } else { &counters.turns_succeeded };
+        let counter =
+            if turn.state.is_cut_short() { &counters.turns_failed } else { &counters.turns_succeeded };
         count(counter, 1);
         counters.add_cost(turn.cost_usd.unwrap_or(0.0));
         if let Some(duration) = turn.result.as_ref().and_then(|result| result.duration_ms) {

@@ -5,10 +5,15 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde::Serialize;
 use weir_store::Cursor;
+use weir_wire::TurnId;
 
 /// Something that a viewer is told. Cloning it copies a pointer.
 #[derive(Debug, Clone)]
-pub struct Frame(Arc<Inner>);
+pub struct Frame {
+    inner: Arc<Inner>,
+    /// The turn that it belongs to.
+    turn: Option<TurnId>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -20,7 +25,20 @@ struct Inner {
 
 impl Frame {
     pub(crate) fn new(event: &'static str, id: Option<Cursor>, data: impl Into<Bytes>) -> Self {
-        Self(Arc::new(Inner { event, id, data: data.into(), encoded: OnceLock::new() }))
+        let inner = Arc::new(Inner { event, id, data: data.into(), encoded: OnceLock::new() });
+        Self { inner, turn: None }
+    }
+
+    /// The same, as a part of this turn.
+    #[must_use]
+    pub(crate) fn of_turn(mut self, turn: Option<TurnId>) -> Self {
+        self.turn = turn;
+        self
+    }
+
+    /// The turn that it belongs to; none for what belongs to none, and in the forms `view` and `raw`.
+    pub(crate) fn turn(&self) -> Option<TurnId> {
+        self.turn
     }
 
     /// A frame whose data is this value as JSON. Values of this crate always can be written as JSON.
@@ -31,27 +49,27 @@ impl Frame {
     /// What happened: `hello`, `snapshot`, `changes`, `session`, `messages`, `line`, a name of a vocabulary,
     /// `heartbeat`, `bye`.
     pub fn event(&self) -> &'static str {
-        self.0.event
+        self.inner.event
     }
 
     /// Where a viewer that has seen this goes on. Only what is in the log has one: previews have none.
     pub fn id(&self) -> Option<&Cursor> {
-        self.0.id.as_ref()
+        self.inner.id.as_ref()
     }
 
     /// JSON in one line; for `line` what the CLI wrote, whatever that is.
     pub fn data(&self) -> &Bytes {
-        &self.0.data
+        &self.inner.data
     }
 
     /// The frame in the form of a transport, made by the first viewer who needs it and shared by the others. All
     /// callers must pass the same function.
     pub fn encoded(&self, encode: impl FnOnce(&Self) -> Bytes) -> Bytes {
-        self.0.encoded.get_or_init(|| encode(self)).clone()
+        self.inner.encoded.get_or_init(|| encode(self)).clone()
     }
 
     /// What it costs to keep.
     pub(crate) fn size(&self) -> usize {
-        self.0.data.len() + size_of::<Inner>()
+        self.inner.data.len() + size_of::<Inner>()
     }
 }

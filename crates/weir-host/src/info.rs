@@ -42,6 +42,9 @@ pub struct SessionInfo {
     /// Whether it is kept however old it is and however little space is left.
     #[serde(default)]
     pub pinned: bool,
+    /// Whether the CLI keeps nothing of it on disk, so that it ends with its process.
+    #[serde(default)]
+    pub no_session_persistence: bool,
     /// The session that it was forked from.
     pub parent: Option<ParentInfo>,
     /// The CLI's own name for the conversation.
@@ -166,6 +169,7 @@ impl SessionInfo {
             updated_at: row.updated_at,
             archived: row.archived,
             pinned: kept.pinned,
+            no_session_persistence: kept.no_session_persistence,
             parent: row
                 .parent
                 .as_ref()

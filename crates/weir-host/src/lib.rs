@@ -20,6 +20,8 @@ mod attached;
 mod book;
 mod checkpoint;
 mod checkpoints;
+mod client_calls;
+mod client_tools;
 mod core;
 mod crowding;
 mod error;
@@ -36,6 +38,7 @@ mod labels;
 mod ledger;
 mod load;
 mod message;
+mod message_watch;
 mod metrics;
 mod options;
 mod output;
@@ -53,6 +56,7 @@ mod viewer;
 mod watch;
 mod work;
 
+pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
 pub use frame::Frame;
@@ -60,9 +64,10 @@ pub use host::{FolderReport, Host};
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
 pub use message::{
-    Accepted, Failure, FailureKind, Finished, Image, MessageInfo, MessageMode, MessageState, NewMessage,
-    SlashCommand,
+    Accepted, Failure, FailureKind, Finished, Image, MessageInfo, MessageMode, MessageOutcome, MessageState,
+    NewMessage, SlashCommand,
 };
+pub use message_watch::MessageWatch;
 pub use metrics::{Histogram, HostMetrics};
 pub use options::{HostOptions, Recipe};
 pub use pages::{

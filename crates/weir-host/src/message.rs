@@ -9,6 +9,9 @@ use weir_wire::{MessageId, OutgoingBlock, OutgoingContent};
 
 use crate::attached::AttachedFile;
 
+/// The kinds of pictures that the model's API takes.
+pub(crate) const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewMessage {
@@ -208,6 +211,35 @@ impl Finished {
     /// What the turn cost, if that is known.
     pub fn cost_usd(&self) -> Option<f64> {
         self.turn.as_ref().and_then(|turn| turn.cost_usd)
+    }
+}
+
+/// How a message came to its end, in short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MessageOutcome {
+    /// The message.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub message_id: MessageId,
+    /// What has become of it.
+    pub state: MessageState,
+    /// The answer; empty where there is none.
+    pub text: String,
+    /// What the turn cost; null where that is not known.
+    pub cost_usd: Option<f64>,
+    /// Why there is no answer, or no good one.
+    pub error: Option<String>,
+}
+
+impl MessageOutcome {
+    pub(crate) fn of(finished: &Finished) -> Self {
+        Self {
+            message_id: finished.message_id.clone(),
+            state: finished.state,
+            text: finished.text.clone(),
+            cost_usd: finished.cost_usd(),
+            error: finished.error.as_ref().map(|error| error.message.clone()),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use weir_store::{
     Append, Appended, ConversationId, ConversationUpdate, NewEvent, Reply, Store, StoreError, now,
 };
 use weir_transcript::HostEvent;
-use weir_wire::{Body, Line, Message, MessageId};
+use weir_wire::{Body, Line, Message, MessageId, StreamEvent, StreamEventMessage};
 
 use crate::error::HostError;
 use crate::item::{Item, Oversize, search_text};
@@ -38,11 +38,17 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Whether whoever sent it is told that the store did not take it, and nothing else happens: a message that there is
-    /// no space for. Anything else that is not written down ends the session, because the book would not know of it.
+    /// no space or no disk for. Anything else that is not written down ends the session, because the book would not know of it.
     pub(crate) fn is_refusable(&self, error: &HostError) -> bool {
         let is_message =
             !self.items.is_empty() && self.items.iter().all(|item| matches!(item, Item::Message(_)));
-        is_message && matches!(error, HostError::Store(StoreError::Full(_) | StoreError::Overloaded { .. }))
+        is_message
+            && matches!(
+                error,
+                HostError::Store(
+                    StoreError::Full(_) | StoreError::Unusable { .. } | StoreError::Overloaded { .. }
+                )
+            )
     }
 }
 
@@ -194,6 +200,11 @@ impl Observer for Scribe {
     fn line(&mut self, line: &Line<'_>) {
         match &line.body {
             Body::Blank => {}
+            // Whole lines do not say how much was written in the end, so this is kept.
+            Body::Known(Message::StreamEvent(StreamEventMessage {
+                event: StreamEvent::MessageDelta(delta),
+                ..
+            })) if delta.usage.is_some() => self.push_line(line),
             Body::Known(Message::StreamEvent(_)) => {
                 if !self.recorder.is_overloaded() {
                     self.items.push(Item::Preview(Bytes::copy_from_slice(line.raw)));

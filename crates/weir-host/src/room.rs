@@ -14,6 +14,7 @@ use weir_store::{Append, Conversation, ConversationId, ConversationUpdate, now};
 use weir_transcript::Oddities;
 
 use crate::book::Book;
+use crate::client_calls::ClientCalls;
 use crate::core::{Core, Lease};
 use crate::error::HostError;
 use crate::facts;
@@ -36,6 +37,8 @@ pub(crate) struct Room {
     pub(crate) recorder: Arc<Recorder>,
     /// How many hold a [`Lease`].
     pub(crate) leases: AtomicUsize,
+    /// Calls of a client's tools that wait for an answer.
+    pub(crate) calls: ClientCalls,
     state: Mutex<State>,
     /// Counts what was shown, for those who wait for something to come true.
     shown: watch::Sender<u64>,
@@ -54,6 +57,10 @@ pub(crate) struct State {
     pub(crate) session: Option<Pooled>,
     /// Whether the settings have changed since that was made.
     pub(crate) is_stale: bool,
+    /// Whether they have changed in a way that only another process can know of.
+    pub(crate) needs_other_process: bool,
+    /// What the folder would run, if a person had trusted it as it was when a message was last handed over.
+    pub(crate) trusted: Option<String>,
     /// Whether somebody gives messages to the process or lets go of it; nobody else may.
     pub(crate) is_working: bool,
     /// How many are stopping it.
@@ -122,6 +129,8 @@ impl Room {
             kept,
             session: None,
             is_stale: false,
+            needs_other_process: false,
+            trusted: None,
             is_working: false,
             stopping: 0,
             payer: None,
@@ -141,6 +150,7 @@ impl Room {
             core,
             recorder: Arc::new(recorder),
             leases: AtomicUsize::new(0),
+            calls: ClientCalls::default(),
             state: Mutex::new(state),
             shown: watch::Sender::new(0),
         });

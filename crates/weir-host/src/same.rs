@@ -18,6 +18,8 @@ pub(crate) fn is_same(live: &View, durable: &View) -> bool {
         cost,
         rate_limit,
         oddities: _,
+        // Pieces tell more of them than whole lines.
+        usages: _,
         dropped_entries,
     } = live;
     let of_turns = turns.len() == durable.turns.len()

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use weir_store::ConversationId;
 use weir_wire::MessageId;
 
+use crate::client_tools::ClientTools;
 use crate::error::HostError;
 
 /// Who does something: a token's name, a chat user, `loop`.
@@ -47,7 +48,10 @@ pub struct NewSession {
     pub model: Option<String>,
     /// What is allowed without asking: `default`, `acceptEdits`, `plan`, ….
     pub permission_mode: Option<String>,
-    /// Tools, or rules such as `Bash(git:*)`, that need no permission.
+    /// The tools that there are: some of those that whoever starts the host gives to sessions; all of them where nothing
+    /// is said.
+    pub tools: Option<Vec<String>>,
+    /// Tools, or rules such as `Bash(git:*)`, that need no permission. This restricts nothing.
     pub allowed_tools: Vec<String>,
     /// Tools that must not be used.
     pub disallowed_tools: Vec<String>,
@@ -62,6 +66,11 @@ pub struct NewSession {
     /// How many seconds a person may take to answer a permission request or a question before it is denied; none for
     /// the host's own limit. For callers with no person at hand: what no one can answer ends after a bounded time.
     pub ask_timeout_s: Option<u32>,
+    /// Tools of the caller that the model may call.
+    pub client_tools: ClientTools,
+    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
+    /// more messages, and there are no copies of it. The host's own log is kept like that of every session.
+    pub no_session_persistence: bool,
     /// The JSON Schema that answers must fit.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub output_schema: Option<serde_json::Value>,
@@ -80,7 +89,7 @@ impl NewSession {
     pub(crate) fn check(&self) -> Result<(), HostError> {
         check_word("model", self.model.as_deref())?;
         check_word("permission_mode", self.permission_mode.as_deref())?;
-        for tool in self.allowed_tools.iter().chain(&self.disallowed_tools) {
+        for tool in self.tools.iter().flatten().chain(&self.allowed_tools).chain(&self.disallowed_tools) {
             check_word("tool", Some(tool))?;
         }
         for (what, text, most) in [("key", self.key.as_deref(), 256), ("name", self.name.as_deref(), 512)] {
@@ -97,6 +106,7 @@ impl NewSession {
         if self.ask_timeout_s == Some(0) {
             return Err(HostError::Invalid("ask_timeout_s must be above zero".to_owned()));
         }
+        self.client_tools.check()?;
         Ok(())
     }
 }
@@ -158,6 +168,9 @@ pub struct SessionSettings {
 pub struct KeptSettings {
     /// What is allowed without asking.
     pub permission_mode: Option<String>,
+    /// The tools that there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_tools: Vec<String>,
@@ -179,6 +192,12 @@ pub struct KeptSettings {
     /// How many seconds a person may take to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_timeout_s: Option<u32>,
+    /// Tools of a client that the model may call.
+    #[serde(skip_serializing_if = "ClientTools::is_empty")]
+    pub client_tools: ClientTools,
+    /// Whether the CLI keeps nothing of it on disk.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_session_persistence: bool,
     /// The JSON Schema that answers must fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<serde_json::Value>,

@@ -81,6 +81,26 @@ impl Watch {
                 return Some(bye(Bye::Failed));
             }
         }
+        self.next_live().await
+    }
+
+    /// The next frame that is there without waiting for something to happen. Cancel safe.
+    pub(crate) async fn next_waiting(&mut self) -> Option<Frame> {
+        if self.is_over {
+            return None;
+        }
+        match self.opening.next().await {
+            Ok(Some(frame)) => return Some(frame),
+            Ok(None) => {}
+            Err(_) => return None,
+        }
+        match self.inlet.try_next()? {
+            Taken::Frame(frame) => Some(frame),
+            Taken::End(_) => None,
+        }
+    }
+
+    async fn next_live(&mut self) -> Option<Frame> {
         let taken = match &mut self.heartbeat {
             None => self.inlet.next().await,
             Some(interval) => tokio::select! {

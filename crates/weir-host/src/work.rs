@@ -3,18 +3,24 @@
 //! One task at a time does this for a session, so that a message is never given to a process that somebody lets go of
 //! at the same moment.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_session::{Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions};
+use weir_session::{
+    Conversation, FolderTrust, LeaveOpen, Pooled, SendMode, SessionError, SessionOptions, StartError,
+    narrowed,
+};
 use weir_store::ConversationUpdate;
 use weir_transcript::HostEvent;
 use weir_wire::{MessageId, SessionId};
 
 use crate::admission::Refusal;
+use crate::client_calls::{ClientToolServer, SERVER};
 use crate::core::Lease;
 use crate::error::HostError;
 use crate::facts;
+use crate::host::trusted_seal;
 use crate::item::{Item, Note};
 use crate::ledger::Record;
 use crate::message::{Failure, FailureKind, MessageMode};
@@ -41,7 +47,8 @@ fn next_job(room: &Room, state: &mut State) -> Option<Job> {
     }
     let is_idle = !state.book.has_process() && !state.book.ledger.is_any_in_flight();
     let is_useless = is_idle && (state.is_stale || !state.book.ledger.has_next());
-    match state.session.take_if(|session| is_useless || session.session().is_over()) {
+    let is_outdated = state.needs_other_process && !state.book.is_at_work();
+    match state.session.take_if(|session| is_useless || is_outdated || session.session().is_over()) {
         Some(session) => Some(Job::LetGo(session)),
         None => state.book.ledger.claim_next().map(|record| Job::HandOver(Box::new(record))),
     }
@@ -68,6 +75,8 @@ async fn work(room: Lease, first: Job) {
         match next {
             Job::HandOver(record) => room.hand_over(*record).await,
             Job::LetGo(session) => {
+                // One that is over has no process.
+                let _ = session.session().close_if_idle().await;
                 room.core.pool.remove(session.key()).await;
                 room.core.freed.notify_waiters();
             }
@@ -95,6 +104,7 @@ impl Lease {
         let id = &record.message.message_id;
         self.check_budget()?;
         let Some(money) = self.set_money_aside(&record.message).await? else { return Ok(false) };
+        self.renew_if_folder_changed().await;
         let session = self.session();
         let Some(reservation) = self.reserve(&session, id).await? else { return Ok(false) };
         {
@@ -141,8 +151,35 @@ impl Lease {
         Ok(true)
     }
 
+    /// Lets go of a process whose folder is not what a person has trusted, or has not: newer versions of the CLI honour
+    /// changed settings without being started again. One at work is let go when it rests.
+    async fn renew_if_folder_changed(&self) {
+        let core = Arc::clone(&self.core);
+        if core.options.trust.is_none() {
+            return;
+        }
+        let Some(cwd) = self.lock().row.cwd.clone() else { return };
+        let look = move || trusted_seal(&core.options.home, &core.options.trust, Path::new(&cwd));
+        let now = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let outdated = {
+            let mut state = self.lock();
+            let before = std::mem::replace(&mut state.trusted, now);
+            let is_other = before != state.trusted;
+            state.session.clone().filter(|_| is_other).inspect(|_| state.is_stale = true)
+        };
+        if let Some(session) = outdated {
+            // One that is over has no process.
+            let _ = session.session().close_if_idle().await;
+        }
+    }
+
     fn check_budget(&self) -> Result<(), SessionError> {
         let state = self.lock();
+        if facts::is_gone(&state) {
+            // It was accepted while there was a process.
+            let error = StartError::Other(HostError::NotKept.to_string());
+            return Err(SessionError::NotStarted(Arc::new(error)));
+        }
         match (facts::cost(&state), state.kept.max_cost_usd) {
             (Some(spent), Some(limit)) if spent >= limit => {
                 Err(SessionError::BudgetExhausted { spent, limit })
@@ -158,7 +195,7 @@ impl Lease {
             if let Some(session) = &state.session {
                 return session.clone();
             }
-            state.is_stale = false;
+            (state.is_stale, state.needs_other_process) = (false, false);
             self.session_options(&state)
         };
         self.core.pool.conversation(self.id.as_str(), options)
@@ -176,10 +213,12 @@ impl Lease {
         }
         options.model = settings.model.or(options.model);
         options.permission_mode = kept.permission_mode.or(options.permission_mode);
+        options.tools = narrowed(options.tools, kept.tools);
         options.allowed_tools.extend(kept.allowed_tools);
         options.disallowed_tools.extend(kept.disallowed_tools);
         options.system_prompt = kept.system_prompt.or(options.system_prompt);
         options.append_system_prompt = kept.append_system_prompt.or(options.append_system_prompt);
+        options.persistence &= !kept.no_session_persistence;
         options.max_turns = kept.max_turns.or(options.max_turns);
         options.output_schema = kept.output_schema.or(options.output_schema);
         let inherited = kept.inherited_usd.unwrap_or(0.0);
@@ -202,6 +241,12 @@ impl Lease {
             Some(observer) => Box::new((scribe, Beside(observer))),
             None => Box::new(scribe),
         });
+        if !kept.client_tools.is_empty() {
+            // The client that offers a tool decides what it does, so nobody else is asked.
+            options.allowed_tools.push(format!("mcp__{SERVER}"));
+            let server = ClientToolServer::new(kept.client_tools, self);
+            options = options.mcp_server(SERVER, move || server.clone());
+        }
         if options.handler.is_none() {
             options.handler = Some(Arc::new(LeaveOpen));
         }

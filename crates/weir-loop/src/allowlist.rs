@@ -1,36 +1,11 @@
 //! Looks at the list of allowed tools before money is spent on finding out that a rule never matches. Pure.
 
+use weir_session::KNOWN_TOOLS;
+
 use crate::config::Level;
 
-/// The tools of the CLI, as far as they are known.
-const TOOLS: [&str; 26] = [
-    "Agent",
-    "AskUserQuestion",
-    "Bash",
-    "BashOutput",
-    "Edit",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "Glob",
-    "Grep",
-    "KillShell",
-    "LS",
-    "ListMcpResourcesTool",
-    "MultiEdit",
-    "NotebookEdit",
-    "NotebookRead",
-    "Read",
-    "ReadMcpResourceTool",
-    "Skill",
-    "SlashCommand",
-    "Task",
-    "TaskOutput",
-    "TaskStop",
-    "TodoWrite",
-    "WebFetch",
-    "WebSearch",
-    "Write",
-];
+/// The tool with which a session would go on in a worktree that the loop does not know. No session has it.
+pub(crate) const LEAVES_THE_FOLDER: &str = "EnterWorktree";
 
 /// Tools whose rules can say more than the name.
 const WITH_RULES: [&str; 11] = [
@@ -103,6 +78,10 @@ fn of_rule(text: &str, rule: Rule<'_>, allowed: &[String], disallowed: &[String]
         findings.push(error(text, &unknown(rule.tool)));
         return findings;
     }
+    if rule.tool == LEAVES_THE_FOLDER {
+        let why = "no session of the loop has it: what is done in another folder would not be committed";
+        findings.push(error(text, why));
+    }
     if disallowed.iter().any(|denied| denied == text || denied == rule.tool) {
         findings.push(error(text, "it is disallowed as well, which wins"));
     }
@@ -166,12 +145,12 @@ fn bash(text: &str, content: &str) -> Option<ToolFinding> {
 }
 
 fn is_known(tool: &str) -> bool {
-    TOOLS.contains(&tool) || (tool.starts_with("mcp__") && tool.len() > 5)
+    KNOWN_TOOLS.contains(&tool) || (tool.starts_with("mcp__") && tool.len() > 5)
 }
 
 fn unknown(tool: &str) -> String {
     let bare = tool.trim();
-    match TOOLS.iter().find(|known| known.eq_ignore_ascii_case(bare)) {
+    match KNOWN_TOOLS.iter().find(|known| known.eq_ignore_ascii_case(bare)) {
         Some(known) => format!("there is no such tool; it is written {known}"),
         None => "there is no such tool; `claude --help` and the init line of a log list them".to_owned(),
     }
@@ -212,6 +191,7 @@ mod tests {
         let wrong = [
             ("bash", "it is written Bash"),
             ("Bsh", "no such tool"),
+            ("EnterWorktree", "would not be committed"),
             ("Bash(git add . && git commit:*)", "part by part"),
             ("Bash(cat x | wc)", "part by part"),
             ("Bash()", "empty"),

@@ -95,6 +95,13 @@ pub enum LoopEvent {
         /// Where its work is.
         kept: Option<String>,
     },
+    /// A task is over because a person stopped its session.
+    TaskStopped {
+        /// The task.
+        task: TaskId,
+        /// Where its work is, if there was any.
+        kept: Option<String>,
+    },
     /// A task is left out, because a person wants that.
     TaskSkipped {
         /// The task.

@@ -11,7 +11,10 @@ use crate::outcome::{Failure, GateResult, Inspection, Outcome};
 pub fn judge_run(run: &AgentRun) -> Option<Failure> {
     let fail = |outcome, reason: String| Some(Failure::new(outcome, reason, run.errors.join("\n")));
     match &run.end {
-        AgentEnd::Interrupted => return fail(Outcome::Interrupted, "the session was stopped".into()),
+        AgentEnd::Interrupted => return fail(Outcome::Interrupted, "the loop was stopped".into()),
+        AgentEnd::Stopped => {
+            return Some(Failure::new(Outcome::Stopped, "a person stopped the session", ""));
+        }
         AgentEnd::NotStarted { why } => return fail(Outcome::Crashed, why.clone()),
         _ => {}
     }
@@ -31,7 +34,7 @@ pub fn judge_run(run: &AgentRun) -> Option<Failure> {
             let text = if run.degraded { "; what was said is in the log" } else { "" };
             return fail(Outcome::Crashed, format!("the session ended without a result{text}"));
         }
-        AgentEnd::Answered | AgentEnd::Interrupted | AgentEnd::NotStarted { .. } => {}
+        AgentEnd::Answered | AgentEnd::Interrupted | AgentEnd::Stopped | AgentEnd::NotStarted { .. } => {}
     }
     if let Some(question) = run.unanswered.first() {
         return fail(Outcome::Question, format!("nobody answered: {question}"));
@@ -193,6 +196,7 @@ mod tests {
         assert_eq!(outcome(&with(AgentEnd::TimedOut { why: "x".into() })), Some(Outcome::TimedOut));
         assert_eq!(outcome(&with(AgentEnd::Budget { why: "x".into() })), Some(Outcome::Budget));
         assert_eq!(outcome(&with(AgentEnd::Interrupted)), Some(Outcome::Interrupted));
+        assert_eq!(outcome(&with(AgentEnd::Stopped)), Some(Outcome::Stopped));
         assert_eq!(
             outcome(&AgentRun { is_empty: true, text: String::new(), ..answered() }),
             Some(Outcome::Crashed)

@@ -28,6 +28,8 @@ pub enum Outcome {
     Budget,
     /// Somebody stopped the loop, or it was killed.
     Interrupted,
+    /// A person stopped its session. That was wanted, so nothing is wrong; the task is not done.
+    Stopped,
 }
 
 impl Outcome {
@@ -44,6 +46,7 @@ impl Outcome {
             Self::RateLimited => "rate limited",
             Self::Budget => "over its budget",
             Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
         }
     }
 }

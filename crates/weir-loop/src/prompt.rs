@@ -4,7 +4,19 @@ use crate::config::{Config, PromptLimits};
 use crate::outcome::Failure;
 use crate::tasks::Task;
 
-/// The rules that every session gets, beside the CLI's own.
+/// What a planner is told after its system prompt, which is the CLI's own or the one of the configuration.
+pub const PLANNER_RULES: &str = "\
+You plan work that others do later: one fresh session for each task, unattended, which knows the repository and the \
+text of its task and nothing else.
+- Look at the repository before you plan: what is there already, how it is built and tested, which conventions it has.
+- Change nothing: no file, no commit, no branch, no worktree, nothing that keeps running.
+- Make each task small enough to be finished and checked at once, and leave the repository working after each of them.
+- Say in each task what its session has to know: files, names, decisions, and what is not part of it.
+- Give conditions that a program can check. What only a person can judge is no condition.
+- Order tasks so that each needs only what stands before it, and name what it needs.
+- Decide what can be decided, and write the decision down. Ask only what neither the document nor the repository can answer.";
+
+/// The rules that every session of the coder gets, after its system prompt.
 pub const RULES: &str = "\
 You work unattended on one task of a list, in a workspace that a harness owns.
 - Do this task and nothing else. Do not ask whether to go on.

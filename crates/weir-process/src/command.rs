@@ -18,6 +18,7 @@ use crate::exit::{Exit, StopOptions};
 use crate::launch::SpawnError;
 use crate::mark::{self, LimitMark, Mark};
 use crate::registry::Record;
+use crate::sandbox::{self, Sandbox, SandboxError};
 use crate::tree::{self, ProcessId, Tree};
 use crate::watcher;
 
@@ -52,6 +53,8 @@ pub struct PlainCommand {
     pub cwd: Option<PathBuf>,
     /// What it finds in its environment.
     pub environment: Environment,
+    /// A fence around it, if there is to be one.
+    pub sandbox: Option<Sandbox>,
     /// What it reads on its standard input.
     pub input: Vec<u8>,
     /// After this long it is ended, with everything that it started.
@@ -116,6 +119,7 @@ impl PlainCommand {
             args: Vec::new(),
             cwd: None,
             environment: Environment::inherit(),
+            sandbox: None,
             input: Vec::new(),
             timeout: None,
             keep_bytes: 1 << 20,
@@ -232,10 +236,17 @@ impl PlainCommand {
         let inherited = ours.iter().find(|(name, _)| name == mark::VARIABLE).map(|(_, value)| value.clone());
         let theirs: Vec<_> = self.environment.resolve(ours).into_iter().collect();
         let path = theirs.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-        let mut command = Command::new(self.absolute_program(path));
+        let program = self.absolute_program(path);
+        let mut command = match &self.sandbox {
+            None => Command::new(program),
+            Some(sandbox) => self.fenced(sandbox, program, path)?,
+        };
         command.args(&self.args);
         command.env_clear().envs(theirs);
         command.env(mark::VARIABLE, mark::value(inherited.as_deref(), mark));
+        if let Some(sandbox) = &self.sandbox {
+            command.env("HOME", &sandbox.home);
+        }
         if let Some(cwd) = &self.cwd {
             let directory = |source| SpawnError::Directory { path: cwd.clone(), source };
             if !std::fs::metadata(cwd).map_err(directory)?.is_dir() {
@@ -246,6 +257,29 @@ impl PlainCommand {
         command.stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         platform::set_apart(&mut command);
+        Ok(command)
+    }
+
+    /// The command that makes the fence and starts the program in it.
+    #[expect(clippy::disallowed_methods, reason = "this crate starts processes")]
+    fn fenced(
+        &self,
+        sandbox: &Sandbox,
+        program: PathBuf,
+        search_path: Option<&OsStr>,
+    ) -> Result<Command, SpawnError> {
+        let failed = |source| SpawnError::Sandbox { source };
+        if !cfg!(target_os = "linux") {
+            return Err(failed(SandboxError::NoSystem));
+        }
+        let cannot = |error: io::Error| failed(SandboxError::NotWorking { reason: error.to_string() });
+        let cwd = match &self.cwd {
+            Some(cwd) => cwd.canonicalize().map_err(cannot)?,
+            None => std::env::current_dir().map_err(cannot)?,
+        };
+        let needed = sandbox::needed_by(&program, search_path);
+        let mut command = Command::new(&sandbox.program);
+        command.args(sandbox.arguments(&cwd, &needed)).arg(program);
         Ok(command)
     }
 
@@ -268,6 +302,10 @@ impl PlainCommand {
 
     fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.clone();
+        if let Some(sandbox) = &self.sandbox {
+            let reason = format!("{}: {source}", sandbox.program.display());
+            return SpawnError::Sandbox { source: SandboxError::NotWorking { reason } };
+        }
         match source.kind() {
             io::ErrorKind::NotFound => SpawnError::NoSuchCommand { program },
             io::ErrorKind::PermissionDenied => SpawnError::NotExecutable { program, source },

@@ -272,8 +272,9 @@ impl Launch {
             (None, Some(cwd)) => cwd.canonicalize().map_err(cannot)?,
             (None, None) => std::env::current_dir().map_err(cannot)?,
         };
-        // Otherwise bubblewrap would make the folder for the login as a part of what cannot be written.
-        std::fs::create_dir_all(sandbox.home.join(".claude")).map_err(cannot)?;
+        for folder in sandbox.kept() {
+            std::fs::create_dir_all(folder).map_err(cannot)?;
+        }
         let mut more = sandbox::needed_by(&program, search_path.map(OsString::as_os_str));
         more.extend(self.needs.iter().cloned());
         let mut command = Command::new(&sandbox.program);

@@ -63,12 +63,15 @@ pub use command::{Captured, CommandOutput, PlainCommand};
 pub use directory::Directory;
 pub use environment::Environment;
 pub use exit::{Exit, StopOptions, StopReport, StopStep};
-pub use find::{Files, FindError, Found, PROGRAM_VARIABLE, Place, RealFiles, find, git_bash, search};
+pub use find::{
+    Files, FindError, Found, PROGRAM_VARIABLE, Place, RealFiles, find, find_in_path, git_bash,
+    interpreter_of, search,
+};
 pub use handle::Handle;
 pub use input::Input;
 pub use launch::{Launch, Process, SpawnError, Transport};
 pub use lock::{Lock, LockError, LockOwner};
-pub use log::{LogError, LogOptions, LogPaths};
+pub use log::{FolderLimits, LogError, LogOptions, LogPaths};
 pub use memory::{Peer, PeerSignal, memory, memory_with};
 pub use output::Output;
 pub use registry::{Leftover, RegistryError, end_leftovers, leftovers};

@@ -1,8 +1,8 @@
 //! A fence around the CLI that the kernel keeps: bubblewrap.
 //!
 //! Inside, the CLI and everything that it runs see a few system folders that they can read, the folders that they are
-//! given, and nothing else; they have a home of their own and an empty `/tmp`; they see no processes but their own. The
-//! network is that of the machine, because the CLI has to reach its API.
+//! given, and nothing else; they have an empty home and an empty `/tmp`; they see no processes but their own and have no
+//! terminal. The network is that of the machine, because the CLI has to reach its API.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,12 @@ const ETC: [&str; 18] = [
     "/etc/timezone",
 ];
 
+/// What of a home outlives the process: the transcripts, without which no session could be resumed, and copies of files for
+/// rewinding. All of it is data. Nothing else is kept, because whatever programs run at their start (settings with hooks,
+/// MCP servers, plugins, shell profiles, the configuration of git) lies in a home: one session could leave it there for the
+/// next.
+const KEPT: [&str; 5] = ["projects", "file-history", "plans", "tasks", "todos"];
+
 /// How long it may take to make a fence and end again.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
@@ -45,8 +51,8 @@ pub struct Sandbox {
     pub writable: Vec<PathBuf>,
     /// Files and folders that can be read. Those that do not exist are left out.
     pub readable: Vec<PathBuf>,
-    /// The home folder inside, which can be written. It must not be the person's own: what is written there would be
-    /// honoured outside.
+    /// The home folder inside. It can be written and is empty for each process, apart from the CLI's transcripts, which are
+    /// kept here. It must not be the person's own.
     pub home: PathBuf,
     /// A file with a login that is put into that home for reading, if it exists.
     pub credentials: Option<PathBuf>,
@@ -106,7 +112,6 @@ impl Sandbox {
             return Err(SandboxError::NoSystem);
         }
         let failed = |reason: String| SandboxError::NotWorking { reason };
-        std::fs::create_dir_all(&self.home).map_err(|error| failed(error.to_string()))?;
         let mut args = self.arguments(Path::new("/"), &[]);
         args.push("true".into());
         let environment = crate::Environment::inherit();
@@ -115,11 +120,18 @@ impl Sandbox {
         if answer.exit.is_success() { Ok(()) } else { Err(failed(answer.stderr.trim().to_owned())) }
     }
 
+    /// The folders of the home that outlive the process.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = PathBuf> {
+        KEPT.iter().map(|folder| self.home.join(".claude").join(folder))
+    }
+
     /// The arguments before the program that runs inside, which begins in `cwd`. `more` can be read as well.
     pub(crate) fn arguments(&self, cwd: &Path, more: &[PathBuf]) -> Vec<OsString> {
         let mut args = Arguments(Vec::new());
         for flag in [
             "--die-with-parent",
+            // Whoever has the terminal that Weir was started in can type into it.
+            "--new-session",
             "--unshare-user-try",
             "--unshare-pid",
             "--unshare-ipc",
@@ -144,7 +156,11 @@ impl Sandbox {
         for path in self.readable.iter().chain(more) {
             args.paths("--ro-bind-try", path, path);
         }
-        args.paths("--bind", &self.home, &self.home);
+        args.add(["--tmpfs"]);
+        args.0.push(self.home.clone().into());
+        for folder in self.kept().filter(|folder| folder.is_dir()) {
+            args.paths("--bind", &folder, &folder);
+        }
         if let Some(login) = self.credentials.as_ref().filter(|login| login.exists()) {
             args.paths("--ro-bind-try", login, &self.home.join(".claude/.credentials.json"));
         }
@@ -211,6 +227,22 @@ mod tests {
         assert!(hidden < place(&["--ro-bind-try", "/tmp/more", "/tmp/more"]));
         assert_eq!(words[words.len() - 3..], ["--chdir", "/tmp/project/sub", "--"]);
         assert!(!words.contains(&"/etc") && !words.contains(&"/home") && !words.contains(&"/"));
+    }
+
+    #[test]
+    fn nothing_of_a_home_is_kept_but_data() {
+        let home = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(home.path());
+        for folder in sandbox.kept() {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let args = sandbox.arguments(Path::new("/"), &[]);
+        let at =
+            |flag: &str, path: &Path| args.windows(2).position(|pair| pair[0] == flag && pair[1] == path);
+        let emptied = at("--tmpfs", home.path()).unwrap();
+        assert!(at("--bind", home.path()).is_none() && at("--bind", &home.path().join(".claude")).is_none());
+        assert!(at("--bind", &home.path().join(".claude/projects")).is_some_and(|bound| bound > emptied));
+        assert!(args.contains(&"--new-session".into()));
     }
 
     #[test]

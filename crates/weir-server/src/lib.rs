@@ -38,7 +38,7 @@ pub use page::is_built as page_is_built;
 pub use problem::Problem;
 pub use serve::{
     Certificate, Listening, LoadedCertificate, PublicUrl, ReadyFile, ServeError, ServeOptions, Server,
-    Stopping, TlsError, is_reserved as token_name_is_reserved, link, listening_is_remote, write_ready_file,
+    Stopping, TlsError, link, listening_is_remote, token_name_problem, write_ready_file,
 };
 pub use settings::{
     ConnectionLimits, OpenAiSettings, RequestLimits, SLASH_COMMANDS, ServerSettings, base_path,

@@ -14,6 +14,9 @@ use utoipa::ToSchema;
 /// The media type of a problem.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
+/// What a client is told when the server cannot use its disk.
+pub(crate) const STORE_UNUSABLE: &str = "the server cannot use the disk where it keeps sessions, and nothing of this request was kept; its log says why";
+
 /// An error as a client sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem(Box<Details>);
@@ -108,15 +111,23 @@ impl Problem {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", detail).retry_after(Duration::from_secs(30))
     }
 
+    /// The disk of the server fails, or what is kept on it is gone or damaged. Why stands in the log and not in the answer.
+    pub fn store_unusable(why: &dyn std::fmt::Display) -> Self {
+        tracing::error!(error = %why, "the log of the sessions cannot be used");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_unusable", STORE_UNUSABLE)
+            .retry_after(Duration::from_secs(30))
+    }
+
     /// A file could not be used.
     pub fn of_file(error: &(dyn std::error::Error + 'static)) -> Self {
         let mut causes = std::iter::successors(Some(error), |error| error.source());
-        let is_full = causes.any(|cause| {
-            use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-            let io = cause.downcast_ref::<std::io::Error>();
-            io.is_some_and(|io| matches!(io.kind(), StorageFull | QuotaExceeded))
-        });
-        if is_full { Self::disk_full() } else { Self::internal(&error) }
+        use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let kind = causes.find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+        match kind {
+            Some(StorageFull | QuotaExceeded) => Self::disk_full(),
+            Some(ReadOnlyFilesystem) => Self::store_unusable(&error),
+            _ => Self::internal(&error),
+        }
     }
 
     /// The same, with one more member.

@@ -24,35 +24,36 @@ impl ToolPolicy {
         Self { rules: rules.into_iter().collect() }
     }
 
-    /// The rules as the CLI gets them, for a session in this folder.
+    /// The rules as the CLI gets them.
     ///
     /// # Errors
     /// The first rule that drivers may not use.
-    pub(crate) fn check(&self, wanted: Vec<String>, cwd: &Path) -> Result<Vec<String>, String> {
+    pub(crate) fn check(&self, wanted: Vec<String>) -> Result<Vec<String>, String> {
         let mut rules = Vec::new();
         for rule in wanted {
-            let rule = self.translate(&rule, cwd).ok_or(rule)?;
-            if !rules.contains(&rule) {
-                rules.push(rule);
+            if self.is_granted(&rule) {
+                if !rules.contains(&rule) {
+                    rules.push(rule);
+                }
+            } else if !reads_inside(&rule) {
+                return Err(rule);
             }
+            // The CLI reads and searches inside its folder without asking in any case. A rule that says so would make older
+            // versions follow links that lead out of it.
         }
         Ok(rules)
     }
 
-    fn translate(&self, rule: &str, cwd: &Path) -> Option<String> {
-        let (tool, pattern) = split(rule)?;
+    fn is_granted(&self, rule: &str) -> bool {
+        let Some((tool, _)) = split(rule) else { return false };
         let is_granted = |granted: &String| granted == "*" || granted == rule || granted == tool;
-        if self.rules.iter().any(is_granted) || HARMLESS.contains(&rule) {
-            return Some(rule.to_owned());
-        }
-        if !READING.contains(&tool) {
-            return None;
-        }
-        match pattern {
-            None => Some(format!("Read(/{}/**)", cwd.display())),
-            Some(pattern) => is_inside(pattern).then(|| format!("Read({pattern})")),
-        }
+        self.rules.iter().any(is_granted) || HARMLESS.contains(&rule)
     }
+}
+
+/// Whether a rule allows reading and searching in the session's folder and nothing else.
+fn reads_inside(rule: &str) -> bool {
+    split(rule).is_some_and(|(tool, pattern)| READING.contains(&tool) && pattern.is_none_or(is_inside))
 }
 
 /// A rule in its parts: the tool, and what stands in parentheses.
@@ -84,14 +85,17 @@ mod tests {
     use super::*;
 
     fn check(policy: &ToolPolicy, rules: &[&str]) -> Result<Vec<String>, String> {
-        policy.check(rules.iter().map(|rule| (*rule).to_owned()).collect(), Path::new("/srv/project"))
+        policy.check(rules.iter().map(|rule| (*rule).to_owned()).collect())
     }
 
     #[test]
-    fn reading_is_reading_inside_the_folder() {
+    fn reading_inside_the_folder_takes_no_rule() {
         let policy = ToolPolicy::default();
-        assert_eq!(check(&policy, &["Read", "Grep", "Glob"]).unwrap(), ["Read(//srv/project/**)"]);
-        assert_eq!(check(&policy, &["Read(src/**)", "TodoWrite"]).unwrap(), ["Read(src/**)", "TodoWrite"]);
+        assert_eq!(check(&policy, &["Read", "Grep", "Glob"]).unwrap(), Vec::<String>::new());
+        assert_eq!(check(&policy, &["Read(src/**)", "TodoWrite"]).unwrap(), ["TodoWrite"]);
+        // Unless the owner has said more.
+        let generous = ToolPolicy::new(["Read".to_owned()]);
+        assert_eq!(check(&generous, &["Read", "Read(src/**)"]).unwrap(), ["Read", "Read(src/**)"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use weir_wire::SessionId;
 
 use crate::machine::Spawn;
 use crate::options::{Conversation, SessionOptions};
+use crate::tools;
 
 /// The flags that Weir passes, each of which a check finds in the CLI's own help.
 pub const FLAGS: &[&str] = &[
@@ -23,6 +24,8 @@ pub const FLAGS: &[&str] = &[
     "--system-prompt-file",
     "--append-system-prompt",
     "--append-system-prompt-file",
+    "--tools",
+    "--strict-mcp-config",
     "--allowedTools",
     "--disallowedTools",
     "--permission-mode",
@@ -103,8 +106,7 @@ pub(crate) fn arguments(
         None if supports("--permission-mode") => args.value("--permission-mode", "default"),
         None => {}
     }
-    args.list("--allowedTools", &options.allowed_tools);
-    args.list("--disallowedTools", &options.disallowed_tools);
+    tools(&mut args, options);
     for directory in &options.add_dirs {
         args.value("--add-dir", directory);
     }
@@ -127,6 +129,25 @@ pub(crate) fn arguments(
     }
     list.extend(options.extra_args.iter().cloned());
     Ok(list)
+}
+
+/// Which tools there are, and which need no permission.
+fn tools(args: &mut Arguments<'_>, options: &SessionOptions) {
+    let mut denied = options.disallowed_tools.clone();
+    if let Some(tools) = &options.tools {
+        let names = tools::built_in(tools, options.handler.is_some());
+        if (args.supports)("--tools") {
+            args.value("--tools", names.join(","));
+        } else {
+            denied.extend(tools::others(&names));
+        }
+        if !tools.iter().any(|tool| tools::is_mcp(tool)) {
+            // Without it the servers are there, and the CLI asks before it calls one.
+            args.if_supported("--strict-mcp-config");
+        }
+    }
+    args.list("--allowedTools", &options.allowed_tools);
+    args.list("--disallowedTools", &denied);
 }
 
 fn conversation(
@@ -249,6 +270,7 @@ mod tests {
             .system_prompt("b")
             .append_system_prompt("c")
             .permission_mode("d")
+            .tools(["Read"])
             .allowed_tools(["e"])
             .disallowed_tools(["f"])
             .max_cost_usd(1.0)
@@ -292,6 +314,38 @@ mod tests {
         }
         options.conversation = Conversation::Named(SessionId::new("h"));
         assert_eq!(lacking(&options, "--session-id"), Err(vec!["--session-id"]));
+    }
+
+    #[test]
+    fn a_list_of_tools_holds_on_every_version() {
+        let options = SessionOptions::new().tools(["Read", "Task"]).disallowed_tools(["Write"]);
+        let spawn = Spawn::default();
+        let prompts = PromptFiles::default();
+        let start = Start { spawn: &spawn, new_id: None, project_settings: true, prompts: &prompts };
+        let passed = |lacks: &'static str, flag: &str| {
+            let list = arguments(&options, &start, &move |name| name != lacks).unwrap();
+            let flag = format!("{flag}=");
+            let words = list.iter().map(|argument| argument.to_string_lossy().into_owned());
+            words.filter_map(|word| word.strip_prefix(&flag).map(str::to_owned)).next()
+        };
+        assert_eq!(passed("", "--tools").unwrap(), "Read,Task,Agent,TodoWrite");
+        assert_eq!(passed("", "--disallowedTools").unwrap(), "Write");
+        assert_eq!(passed("--tools", "--tools"), None);
+        let denied = passed("--tools", "--disallowedTools").unwrap();
+        let denied: Vec<&str> = denied.split(',').collect();
+        assert!(denied.contains(&"Bash") && denied.contains(&"Write") && !denied.contains(&"Read"));
+        let missing = arguments(&options, &start, &|name| name != "--tools" && name != "--disallowedTools");
+        assert_eq!(missing, Err(vec!["--disallowedTools"]));
+    }
+
+    #[test]
+    fn servers_of_the_settings_are_left_out_unless_a_tool_of_one_is_named() {
+        let is_strict = |options: &SessionOptions| {
+            started(options, &Spawn::default()).contains(&"--strict-mcp-config".into())
+        };
+        assert!(is_strict(&SessionOptions::new().tools(["Read"])));
+        assert!(!is_strict(&SessionOptions::new().tools(["Read", "mcp__db__query"])));
+        assert!(!is_strict(&SessionOptions::new()));
     }
 
     #[test]

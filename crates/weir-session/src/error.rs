@@ -23,7 +23,8 @@ pub enum SessionError {
         exit: Exit,
         /// Why, where it said so in a result of its own, as it does for a session that it does not find.
         reason: Option<Box<str>>,
-        /// The last that it printed on its standard error.
+        /// The last that it printed on its standard error; where that is nothing, the last plain text of its standard
+        /// output. On a terminal both are one.
         stderr: String,
         /// What it had said in the turn until then, if anything.
         text: Option<String>,

@@ -9,9 +9,6 @@ use std::sync::Arc;
 use weir_process::{Directory, Version};
 use weir_trust::{Findings, Standing, TrustFile, has_settings, scan};
 
-/// The first version that was seen to run nothing that a repository's configuration names when it starts.
-const LEAVES_GIT_PROGRAMS: Version = Version::new(2, 1, 325);
-
 /// Where sessions may work, and whether what lies there counts.
 #[derive(Debug, Clone, Default)]
 pub struct FolderPolicy {
@@ -136,27 +133,28 @@ impl Admitted {
 
     /// Whether the version has to be known before anything is started here.
     pub(crate) fn needs_version(&self) -> bool {
-        !self.project_settings && (self.hazards.settings || self.hazards.git)
+        !self.project_settings && self.hazards.settings
+    }
+
+    /// Why nothing must be started here, if it must not.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        // Every version runs commands such as `git status` without asking anyone, and older ones already when they start.
+        (!self.project_settings && self.hazards.git).then(|| {
+            "the git configuration of this folder names programs that git would run, and nobody has trusted it; look at what the \
+             folder would run and trust it (`weir trust`)"
+                .to_owned()
+        })
     }
 
     /// Why this version must not be started here, if it must not.
-    pub(crate) fn refusal(&self, version: Version, has_setting_sources: bool) -> Option<String> {
-        if self.project_settings {
-            return None;
-        }
-        let advice = "update the CLI, or look at what the folder would run and trust it (`weir trust`)";
-        if self.hazards.settings && !has_setting_sources {
-            return Some(format!(
-                "version {version} of the CLI would run what the settings of this folder say, and nobody has trusted it; {advice}"
-            ));
-        }
-        if self.hazards.git && version < LEAVES_GIT_PROGRAMS {
-            return Some(format!(
-                "version {version} of the CLI would run programs that the git configuration of this folder names, and nobody \
-                 has trusted it; {advice}"
-            ));
-        }
-        None
+    pub(crate) fn refusal_of(&self, version: Version, has_setting_sources: bool) -> Option<String> {
+        let is_hazard = !self.project_settings && self.hazards.settings && !has_setting_sources;
+        is_hazard.then(|| {
+            format!(
+                "version {version} of the CLI would run what the settings of this folder say, and nobody has trusted it; update \
+                 the CLI, or look at what the folder would run and trust it (`weir trust`)"
+            )
+        })
     }
 }
 

@@ -25,6 +25,7 @@ mod preview;
 mod query;
 mod session;
 mod status;
+mod tools;
 
 pub use arguments::FLAGS;
 pub use ask::{
@@ -46,3 +47,4 @@ pub use query::{Query, query};
 #[cfg(feature = "mcp")]
 pub use rmcp;
 pub use session::{Message, Sent, Session};
+pub use tools::{KNOWN_TOOLS, Unlisted, narrowed, tools_of_rules};

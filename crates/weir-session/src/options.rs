@@ -46,7 +46,11 @@ pub struct SessionOptions {
     pub system_prompt: Option<String>,
     /// Is added to the system prompt.
     pub append_system_prompt: Option<String>,
-    /// Tools, or rules such as `Bash(git:*)`, that need no permission.
+    /// The tools that there are; all of the CLI's where nothing is said. A version that cannot be told gets the others as
+    /// forbidden ones. Those of an MCP server count by their full name or by `mcp__SERVER`: where none is named, the CLI
+    /// starts no servers of its settings. See [`crate::tools_of_rules`].
+    pub tools: Option<Vec<String>>,
+    /// Tools, or rules such as `Bash(git:*)`, that need no permission. This restricts nothing: see `tools`.
     pub allowed_tools: Vec<String>,
     /// Tools that must not be used.
     pub disallowed_tools: Vec<String>,
@@ -154,6 +158,7 @@ impl Default for SessionOptions {
             fallback_model: None,
             system_prompt: None,
             append_system_prompt: None,
+            tools: None,
             allowed_tools: Vec::new(),
             disallowed_tools: Vec::new(),
             permission_mode: None,
@@ -243,6 +248,13 @@ impl SessionOptions {
     #[must_use]
     pub fn fork(self, id: impl Into<SessionId>) -> Self {
         self.conversation(Conversation::Fork(id.into()))
+    }
+
+    /// Gives it these tools and no others.
+    #[must_use]
+    pub fn tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
+        self.tools = Some(tools.into_iter().map(Into::into).collect());
+        self
     }
 
     /// Allows these tools, or rules such as `Bash(git:*)`, without asking.
@@ -350,6 +362,7 @@ impl SessionOptions {
             resume,
             fork,
             fork_at,
+            cwd: self.cwd.as_deref().and_then(resolved),
             greeting,
             keep_process: self.keep_process,
             persistence: self.persistence,
@@ -358,6 +371,12 @@ impl SessionOptions {
             fold: self.fold.clone(),
         }
     }
+}
+
+/// A folder as the CLI names it.
+fn resolved(folder: &std::path::Path) -> Option<String> {
+    let folder = folder.canonicalize().ok()?.to_string_lossy().into_owned();
+    Some(folder.strip_prefix(r"\\?\").map(str::to_owned).unwrap_or(folder))
 }
 
 impl std::fmt::Debug for SessionOptions {

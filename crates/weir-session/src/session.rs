@@ -165,8 +165,9 @@ impl Session {
 
     /// Ends the turn at hand: the one that runs, with every message that was sent into it, or else the next one, whose
     /// message is taken back. It never runs later; whoever waits for it hears [`SessionError::Interrupted`], or gets
-    /// the turn as far as it came. Messages that wait behind it stay, and so does what runs in the background. Says
-    /// whether there was a turn.
+    /// the turn as far as it came. Messages that wait behind it stay, and so does what runs in the background. Returns
+    /// when the turn has ended, and says whether there was one. A CLI that does not obey within
+    /// [`crate::Limits::interrupt`] is ended, with what runs in its background; the next message starts another one.
     pub async fn interrupt(&self) -> Result<bool, SessionError> {
         let reply = self.command(|ticket| Command::Interrupt { ticket, only: None }).await?;
         Ok(reply != Reply::NothingRuns)

@@ -20,7 +20,7 @@ pub(crate) fn answer(
     end: &TurnEnd,
     tokens: &HashMap<MessageId, String>,
 ) -> Result<(), String> {
-    if end.is_error() {
+    if end.turn.state.is_cut_short() {
         return Ok(());
     }
     if !end.turn.messages.contains(message) {

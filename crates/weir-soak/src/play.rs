@@ -148,7 +148,7 @@ impl Player {
         for sent in &mut self.sent {
             let answer = within("an answer", sent.answer()).await?;
             match &answer {
-                Ok(end) if end.is_error() => self.tally.failed += 1,
+                Ok(end) if end.turn.state.is_cut_short() => self.tally.failed += 1,
                 Ok(_) => self.tally.answered += 1,
                 Err(error) => self.tally.error(error),
             }
@@ -157,7 +157,7 @@ impl Player {
                 Err(error) if all_succeed => return Err(format!("nothing went wrong, and yet: {error}")),
                 Err(_) => {}
             }
-            if all_succeed && answer.is_ok_and(|end| end.is_error()) {
+            if all_succeed && answer.is_ok_and(|end| end.turn.state.is_cut_short()) {
                 return Err("nothing went wrong, and yet a turn failed".to_owned());
             }
         }

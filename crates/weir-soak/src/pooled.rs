@@ -108,7 +108,7 @@ fn judge(
     if let Some(id) = &end.session_id {
         ids.entry(key.to_owned()).or_default().insert(id.to_string());
     }
-    if end.is_error() {
+    if end.turn.state.is_cut_short() {
         tally.failed += 1;
         return Ok(());
     }

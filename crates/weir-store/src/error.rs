@@ -84,14 +84,27 @@ pub enum StoreError {
     },
     /// The file is damaged.
     #[error(
-        "{path} is damaged ({detail}); it was left as it is. Move it away together with the files {path}-wal and \
-         {path}-shm to start with an empty log, and try `sqlite3 {path} .recover` on a copy to get the old one back",
+        "{path} is damaged ({detail}); it was left as it is. `weir store check` tells more. Put back a backup with `weir \
+         store restore`, or move it away together with the files {path}-wal and {path}-shm to start with an empty log and \
+         try `sqlite3 {path} .recover` on a copy to get the old one back",
         path = .path.display()
     )]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What SQLite says.
+        detail: String,
+    },
+    /// The disk does not do what it should, or the file is gone.
+    #[error(
+        "{path} cannot be used ({detail}): look whether its disk works, is mounted and can be written; nothing of this \
+         write was kept",
+        path = .path.display()
+    )]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
         detail: String,
     },
     /// The file or its folder cannot be used.

@@ -1,6 +1,6 @@
 //! How much space there is, and what a store takes of it.
 
-/// Whether a store has space to write.
+/// Whether a store can write, and has space for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Space {
     /// It has, as far as is known.
@@ -9,6 +9,12 @@ pub enum Space {
     /// The disk is full. Deletions and what ends something are still written, out of a reserve; everything else is
     /// refused with [`crate::StoreError::Full`] until there is space again.
     Full {
+        /// What to do about it.
+        advice: String,
+    },
+    /// The disk does not do what it should, or the file is gone: nothing is written, and each write is refused with
+    /// [`crate::StoreError::Unusable`].
+    Unusable {
         /// What to do about it.
         advice: String,
     },

@@ -249,6 +249,11 @@ pub fn last_script(text: &str) -> Option<Script> {
     scripts(text).pop()
 }
 
+/// How long the first step of the last script of a text takes.
+pub(crate) fn first_sleep(text: &str) -> Duration {
+    last_script(text).and_then(|script| script.steps.first().map(|step| step.sleep)).unwrap_or_default()
+}
+
 /// The texts of a message's content: the string itself, or those of its text blocks.
 pub fn texts(content: &Json) -> Vec<&str> {
     match content {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_wire::{MessageId, RequestId, SessionId};
+use weir_wire::{MessageId, RequestId, SessionId, ToolUseId};
 
 /// Something that happened on our side of the pipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,23 @@ pub enum HostEvent {
         /// By whom.
         by: Option<String>,
     },
+    /// The model called a tool of a client, which has to answer.
+    ToolCalled {
+        /// Names the request.
+        request: RequestId,
+        /// The call, where the CLI names it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_use_id: Option<ToolUseId>,
+        /// The tool, as the client named it.
+        name: String,
+        /// Its arguments.
+        input: Value,
+    },
+    /// Nobody wants an answer to a request any more.
+    RequestWithdrawn {
+        /// The request.
+        request: RequestId,
+    },
     /// An interrupt was sent.
     Interrupted,
     /// The CLI printed something on its standard error.
@@ -62,14 +79,23 @@ pub enum HostEvent {
         /// Which one, and why.
         message: String,
     },
+    /// Something is not as it was asked for, and the session goes on.
+    Warning {
+        /// What.
+        message: String,
+    },
     /// The CLI has ended, and all of its output was read.
     ProcessExited {
         /// Its exit code.
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
-        /// The last that it printed on its standard error.
+        /// The last that it printed on its standard error; where that is nothing, the last plain text of its standard
+        /// output. A terminal has both in one.
         stderr: String,
+        /// Whether we ended it because somebody wanted it to end.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        wanted: bool,
     },
     /// A recorded output is at its end, or whoever drove the process is gone. How the process ended is not known.
     RecordingEnded,

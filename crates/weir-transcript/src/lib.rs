@@ -26,6 +26,6 @@ pub use time::milliseconds;
 pub use view::*;
 pub use vocabulary::{
     AgentEvent, AgentEventKind, AgentVocabulary, ClassicData, ClassicDone, ClassicError, ClassicEvent,
-    ClassicResult, ClassicSession, ClassicStderr, ClassicSystem, ClassicText, ClassicToolResult,
-    ClassicToolUse, ClassicVocabulary,
+    ClassicResult, ClassicSession, ClassicStderr, ClassicSystem, ClassicText, ClassicTextSource,
+    ClassicToolResult, ClassicToolUse, ClassicVocabulary,
 };

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use weir_wire::{SessionId, TurnId};
 
-use crate::view::{Change, Denial, Entry, EntryId, ModelCost, Turn, TurnCause, TurnState, TurnUsage, View};
+use crate::view::{
+    Change, Denial, Entry, EntryBody, EntryId, ModelCost, Said, TokenUsage, Turn, TurnCause, TurnState, View,
+};
 use crate::vocabulary::{Milestone, Milestones};
 
 /// What a run came to.
@@ -19,16 +21,18 @@ pub struct RunSummary {
     pub version: Option<String>,
     /// The answer: the result's text, or what was said where a result never came.
     pub final_text: Option<String>,
-    /// All that the main agent said, its blocks with an empty line between them.
+    /// All that the main agent said: the pieces of a message joined, with an empty line between messages.
     pub stream_text: String,
     /// Whether the answer is only what was said, because a result never came or was empty.
     pub degraded: bool,
     /// Whether the run failed.
     pub is_error: bool,
+    /// Whether it was interrupted, which somebody wanted and is not a failure.
+    pub interrupted: bool,
     /// The result's subtype.
     pub subtype: Option<String>,
     /// Tokens of the answering turn's main loop.
-    pub usage: Option<TurnUsage>,
+    pub usage: Option<TokenUsage>,
     /// What each model was used for in this run, sub-agents included.
     pub model_usage: BTreeMap<String, ModelCost>,
     /// What this run cost; null where that is not known.
@@ -69,6 +73,8 @@ pub enum Outcome {
     BudgetExhausted,
     /// The account's or the API's limit ended the turn.
     RateLimited,
+    /// Somebody interrupted it.
+    Interrupted,
 }
 
 /// Gathers a summary while a fold goes on. The view may be bounded: what is needed is kept here.
@@ -86,7 +92,7 @@ pub struct SummaryBuilder {
 /// What the main agent said.
 #[derive(Debug, Default)]
 struct Texts {
-    all: String,
+    all: Said,
     /// The block that is at the end of it, and where that begins.
     last: Option<(EntryId, usize)>,
     /// The turn of that block, and where its text begins.
@@ -102,22 +108,24 @@ impl Texts {
                 }
             }
             _ => {
-                if !self.all.is_empty() {
-                    self.all.push_str("\n\n");
-                }
-                self.last = Some((entry.id, self.all.len()));
+                let message = match &entry.body {
+                    EntryBody::Text(block) => block.message.as_ref(),
+                    _ => None,
+                };
+                let start = self.all.begin(message);
+                self.last = Some((entry.id, start));
                 if self.turn.map(|(turn, _)| turn) != entry.turn {
-                    self.turn = entry.turn.map(|turn| (turn, self.all.len()));
+                    self.turn = entry.turn.map(|turn| (turn, start));
                 }
             }
         }
-        self.all.push_str(text);
+        self.all.push(text);
     }
 
     /// What was said in a turn, if it was the last in which something was.
     fn of(&self, turn: TurnId) -> Option<String> {
         let (_, start) = self.turn.filter(|(last, _)| *last == turn)?;
-        self.all.get(start..).map(str::to_owned)
+        self.all.as_str().get(start..).map(str::to_owned)
     }
 }
 
@@ -197,10 +205,11 @@ impl SummaryBuilder {
             version: view.session.version.clone(),
             degraded: said.is_some() || result.is_some_and(|result| result.degraded),
             final_text: result_text.or(said),
-            stream_text: self.texts.as_ref().map(|texts| texts.all.clone()).unwrap_or_default(),
+            stream_text: self.texts.as_ref().map(|texts| texts.all.as_str().to_owned()).unwrap_or_default(),
             is_error: self.answer.as_ref().is_none_or(|turn| turn.state.is_error()),
+            interrupted: self.answer.as_ref().is_some_and(|turn| turn.state == TurnState::Interrupted),
             subtype: result.map(|result| result.subtype.clone()),
-            usage: result.map(|result| result.usage),
+            usage: result.and_then(|result| result.usage),
             model_usage: view.cost.models.iter().map(|model| (model.model.clone(), model.clone())).collect(),
             cost_usd: view.cost.usd,
             total_cost_usd: view.cost.reported_usd,
@@ -226,6 +235,9 @@ impl SummaryBuilder {
         let Some(turn) = &self.answer else {
             return Outcome::NoResult;
         };
+        if turn.state == TurnState::Interrupted {
+            return Outcome::Interrupted;
+        }
         let Some(result) = &turn.result else {
             return Outcome::NoResult;
         };

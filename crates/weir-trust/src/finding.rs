@@ -22,18 +22,18 @@ impl Findings {
         self.more == 0 && self.items.iter().all(|item| item.kind == FindingKind::Instructions)
     }
 
-    /// Whether the repository's own configuration makes git run programs.
+    /// Whether the repository's own configuration makes git run programs, apart from hooks, which can be switched off. Where
+    /// not everything is told, it may.
     pub fn has_git_programs(&self) -> bool {
-        self.items.iter().any(|item| item.kind == FindingKind::Git)
+        self.more > 0 || self.items.iter().any(|item| item.kind == FindingKind::Git)
     }
 
     /// Whether there is anything that only some versions of the CLI can leave out: all but what git runs.
     pub fn has_settings(&self) -> bool {
         self.more > 0
-            || self
-                .items
-                .iter()
-                .any(|item| !matches!(item.kind, FindingKind::Git | FindingKind::Instructions))
+            || self.items.iter().any(|item| {
+                !matches!(item.kind, FindingKind::Git | FindingKind::GitHook | FindingKind::Instructions)
+            })
     }
 }
 
@@ -65,6 +65,8 @@ pub enum FindingKind {
     Environment,
     /// A program that git runs because of the repository's own configuration.
     Git,
+    /// A program that git runs on certain occasions. In a folder that nobody has trusted it is switched off.
+    GitHook,
     /// A tool that needs no permission.
     Permission,
     /// Any other setting.
@@ -88,6 +90,7 @@ impl FindingKind {
             Self::McpServer => "MCP server",
             Self::Environment => "environment",
             Self::Git => "git configuration",
+            Self::GitHook => "git hook",
             Self::Permission => "permission rule",
             Self::Setting => "setting",
             Self::Plugin => "plugin",

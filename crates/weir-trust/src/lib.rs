@@ -10,6 +10,8 @@
 mod file;
 mod finding;
 mod git;
+mod git_config;
+mod git_index;
 mod scan;
 mod settings;
 

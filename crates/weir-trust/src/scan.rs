@@ -18,6 +18,8 @@ const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE
 /// through it, and neither can we.
 const MAX_FILES: usize = 5_000;
 const MAX_BYTES: u64 = 32 << 20;
+/// The largest index of git that is read.
+const MAX_INDEX: u64 = 256 << 20;
 /// How many findings are told one by one.
 const MAX_FINDINGS: usize = 200;
 
@@ -116,14 +118,7 @@ impl Scan<'_> {
             if !seen.insert(real) {
                 continue;
             }
-            let entries = match std::fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(source) => return Err(ScanError::Read { path: folder, source }),
-            };
-            let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-            paths.sort();
-            for path in paths {
+            for path in entries(&folder)? {
                 if path.is_dir() {
                     waiting.push(path);
                 } else if self.read(&path)?.is_some() {
@@ -135,48 +130,128 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The configuration of the repository that the folder is in.
+    /// The configuration and the hooks of the repository that the folder is in.
     fn git(&mut self, folder: &Path) -> Result<(), ScanError> {
-        let Some(top) = folder.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(()) };
-        let mut directory = top.join(".git");
-        // In a worktree it is a file that says where the rest is.
-        if let Some(place) = std::fs::read_to_string(&directory).ok().filter(|_| directory.is_file()) {
-            let place = place.trim().strip_prefix("gitdir:").map(|place| top.join(place.trim()));
-            directory = place.unwrap_or(directory);
-        }
-        let common = std::fs::read_to_string(directory.join("commondir"));
-        let common = common.map_or_else(|_| directory.clone(), |common| directory.join(common.trim()));
-        for file in [common.join("config"), directory.join("config.worktree")] {
-            let Ok(text) = std::fs::read_to_string(&file) else { continue };
-            let name = self.name(&file);
-            let programs = crate::git::configuration(&name, &text);
-            for program in &programs {
-                self.hash.update(program.what.as_bytes());
-                self.hash.update([0]);
+        for top in folder.ancestors() {
+            // A folder can be a repository without having one in it.
+            for directory in [top.join(".git"), top.to_owned()] {
+                let directory = self.led_to(&directory, top)?;
+                if std::fs::symlink_metadata(directory.join("HEAD")).is_err() {
+                    continue;
+                }
+                self.repository(&directory, top)?;
+                // Git looks further up where it does not take this for a repository.
+                if self.is_repository(&directory)? {
+                    return Ok(());
+                }
             }
-            self.found.extend(programs);
         }
         Ok(())
     }
 
-    /// Reads a file and counts it in. None where there is none.
-    fn read(&mut self, path: &Path) -> Result<Option<String>, ScanError> {
-        let failed = |source| ScanError::Read { path: path.to_owned(), source };
-        let metadata = match path.metadata() {
-            // A pipe could be written to later, and reading it would wait for that.
-            Ok(metadata) if !metadata.is_file() => return Ok(None),
-            Ok(metadata) => metadata,
-            Err(error) if is_absent(&error) => return Ok(None),
-            Err(error) => return Err(failed(error)),
-        };
+    /// In a worktree `.git` is a file that says where the rest is.
+    fn led_to(&mut self, directory: &Path, top: &Path) -> Result<PathBuf, ScanError> {
+        let place = self.content(directory)?;
+        let place = place.as_deref().and_then(|text| text.trim_ascii().strip_prefix(b"gitdir:"));
+        Ok(place.map_or_else(|| directory.to_owned(), |place| top.join(path(place.trim_ascii()))))
+    }
+
+    /// Where the worktrees of a repository keep what they share.
+    fn common(&mut self, directory: &Path) -> Result<PathBuf, ScanError> {
+        let common = self.content(&directory.join("commondir"))?;
+        Ok(common.map_or_else(|| directory.to_owned(), |text| directory.join(path(text.trim_ascii()))))
+    }
+
+    /// Whether git certainly takes this for a repository and looks no further.
+    fn is_repository(&mut self, directory: &Path) -> Result<bool, ScanError> {
+        let common = self.common(directory)?;
+        let head = self.content(&directory.join("HEAD"))?.unwrap_or_default();
+        let head = head.trim_ascii();
+        let is_head =
+            head.starts_with(b"ref: refs/") || head.len() == 40 && head.iter().all(u8::is_ascii_hexdigit);
+        // With a dot, because a folder that cannot be entered does not count.
+        Ok(is_head && ["objects/.", "refs/."].iter().all(|folder| common.join(folder).is_dir()))
+    }
+
+    /// A repository and its submodules, into which git looks as well.
+    fn repository(&mut self, directory: &Path, top: &Path) -> Result<(), ScanError> {
+        let mut seen = HashSet::new();
+        let mut waiting = vec![(directory.to_owned(), top.to_owned())];
+        while let Some((directory, top)) = waiting.pop() {
+            if !seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())) {
+                continue;
+            }
+            self.programs(&directory, &top)?;
+            let index = directory.join("index");
+            // It grows with the repository, and is not something to look through.
+            let Some((file, _)) = regular(&index)? else { continue };
+            let content = read_up_to(file, MAX_INDEX, &index)?;
+            let Some(submodules) = crate::git_index::submodules(&content) else {
+                self.git_program(FindingKind::Git, &index, "an index that is not understood".to_owned());
+                continue;
+            };
+            for submodule in submodules.iter().map(|below| top.join(path(below))) {
+                let directory = self.led_to(&submodule.join(".git"), &submodule)?;
+                if std::fs::symlink_metadata(&directory).is_ok() {
+                    waiting.push((directory, submodule));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn git_program(&mut self, kind: FindingKind, file: &Path, what: String) {
+        self.hash.update(what.as_bytes());
+        self.hash.update([0]);
+        let file = self.name(file);
+        self.found.push(finding(kind, &file, what));
+    }
+
+    /// What the configuration and the hooks of one repository make git run.
+    fn programs(&mut self, directory: &Path, top: &Path) -> Result<(), ScanError> {
+        let common = self.common(directory)?;
+        let mut found = Vec::new();
+        for file in [common.join("config"), directory.join("config.worktree")] {
+            match self.content(&file)? {
+                Some(text) => found.extend(crate::git::configuration(&self.name(&file), &text)),
+                None if file.exists() => {
+                    let what = "no regular file".to_owned();
+                    found.push(finding(FindingKind::Git, &self.name(&file), what));
+                }
+                None => {}
+            }
+        }
+        // A submodule says where it is checked out, which is where it was found.
+        let here = |place: &str| directory.join(place).canonicalize().ok() == top.canonicalize().ok();
+        found.retain(|found| !found.what.strip_prefix("core.worktree: ").is_some_and(here));
+        for hook in entries(&common.join("hooks"))? {
+            let name = file_name(&hook);
+            if !name.ends_with(".sample") && hook.is_file() {
+                found.push(finding(FindingKind::GitHook, &self.name(&hook), name));
+            }
+        }
+        for program in &found {
+            self.hash.update(program.what.as_bytes());
+            self.hash.update([0]);
+        }
+        self.found.extend(found);
+        Ok(())
+    }
+
+    /// Reads a file without counting it in. None where there is none.
+    fn content(&mut self, path: &Path) -> Result<Option<Vec<u8>>, ScanError> {
+        let Some((file, size)) = regular(path)? else { return Ok(None) };
         self.files += 1;
-        self.bytes += metadata.len();
+        self.bytes += size;
         if self.files > MAX_FILES || self.bytes > MAX_BYTES {
             return Err(ScanError::TooMuch { folder: self.folder.to_owned() });
         }
-        let mut content = Vec::new();
-        let file = std::fs::File::open(path).map_err(failed)?;
-        file.take(MAX_BYTES).read_to_end(&mut content).map_err(failed)?;
+        read_up_to(file, MAX_BYTES, path).map(Some)
+    }
+
+    /// Reads a file and counts it in. None where there is none.
+    fn read(&mut self, path: &Path) -> Result<Option<String>, ScanError> {
+        let Some(content) = self.content(path)? else { return Ok(None) };
         self.hash.update(self.name(path).as_bytes());
         self.hash.update([0]);
         self.hash.update(content.len().to_le_bytes());
@@ -197,6 +272,63 @@ impl Scan<'_> {
 
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+/// Opens a regular file and tells its size. None where there is none: a pipe could be written to later, and reading it would
+/// wait for that.
+fn regular(path: &Path) -> Result<Option<(std::fs::File, u64)>, ScanError> {
+    let failed = |source| ScanError::Read { path: path.to_owned(), source };
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_file() => Ok(None),
+        Ok(metadata) => Ok(Some((open(path).map_err(failed)?, metadata.len()))),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn read_up_to(file: std::fs::File, limit: u64, path: &Path) -> Result<Vec<u8>, ScanError> {
+    let mut content = Vec::new();
+    let read = file.take(limit).read_to_end(&mut content);
+    read.map_err(|source| ScanError::Read { path: path.to_owned(), source })?;
+    Ok(content)
+}
+
+/// Opens a file. One that has become a pipe meanwhile is not waited for.
+#[cfg(unix)]
+fn open(path: &Path) -> std::io::Result<std::fs::File> {
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, rustix::fs::Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::File::open(path)
+}
+
+/// What is in a folder, in order; nothing where there is none.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, ScanError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        Err(source) => return Err(ScanError::Read { path: folder.to_owned(), source }),
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+#[cfg(unix)]
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn file_stem(path: &Path) -> String {
@@ -276,10 +408,125 @@ mod tests {
         assert_ne!(scan(&folder, None).unwrap().fingerprint, before.fingerprint);
     }
 
+    /// What makes a folder a repository to git.
+    fn make_repository(directory: &Path, config: &str) {
+        write(directory.join("HEAD"), "ref: refs/heads/main\n");
+        write(directory.join("config"), config);
+        for folder in ["objects", "refs"] {
+            std::fs::create_dir_all(directory.join(folder)).unwrap();
+        }
+    }
+
+    const PROGRAM: &str = "[core]\nsshcommand = ./evil\n";
+
+    #[test]
+    fn every_way_to_a_repository_is_looked_at() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let place = tempfile::tempdir().unwrap();
+        let at = |path: &str| place.path().join(path);
+        make_repository(&at("bare"), PROGRAM);
+        make_repository(&at("plain/.git"), PROGRAM);
+        std::fs::create_dir_all(at("plain/deep/below")).unwrap();
+        // Git goes on to the folders above where this is none.
+        make_repository(&at("hidden/.git"), PROGRAM);
+        std::fs::create_dir_all(at("hidden/empty/.git")).unwrap();
+        write(at("hidden/broken/.git/HEAD"), "nothing");
+        std::fs::create_dir_all(at("hidden/linked/.git")).unwrap();
+        std::os::unix::fs::symlink("refs/heads/none", at("hidden/linked/.git/HEAD")).unwrap();
+        let odd = place.path().join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+        make_repository(&odd, PROGRAM);
+        std::fs::create_dir(at("led")).unwrap();
+        std::fs::write(at("led/.git"), b"gitdir: ../odd\xff\n").unwrap();
+        for folder in
+            ["bare", "plain", "plain/deep/below", "hidden/empty", "hidden/broken", "hidden/linked", "led"]
+        {
+            assert!(scan(&at(folder), None).unwrap().has_git_programs(), "{folder}");
+        }
+        // A repository of its own ends the search.
+        make_repository(&at("plain/own/.git"), "");
+        assert!(scan(&at("plain/own"), None).unwrap().is_harmless());
+        // A submodule says where it is checked out, and may say nothing else.
+        make_repository(&at("plain/.git/modules/sub"), "[core]\nworktree = ../../../sub\n");
+        write(at("plain/sub/.git"), "gitdir: ../.git/modules/sub\n");
+        assert!(scan(&at("plain/sub"), None).unwrap().is_harmless());
+        make_repository(&at("plain/.git/modules/sub"), "[core]\nworktree = ../../../../elsewhere\n");
+        assert!(scan(&at("plain/sub"), None).unwrap().has_git_programs());
+    }
+
+    #[test]
+    fn submodules_count() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |path: &str| place.path().join(path);
+        make_repository(&at(".git"), "");
+        make_repository(&at("sub/.git"), PROGRAM);
+        assert!(scan(place.path(), None).unwrap().is_harmless(), "nothing leads git there");
+        let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+        index.extend([0; 24]);
+        index.extend(0o160_000_u32.to_be_bytes());
+        index.extend([0; 32]);
+        index.extend(b"\0\x03sub\0\0\0\0\0\0\0");
+        std::fs::write(at(".git/index"), &index).unwrap();
+        assert!(scan(place.path(), None).unwrap().has_git_programs());
+        make_repository(&at("sub/.git"), "");
+        assert!(scan(place.path(), None).unwrap().is_harmless());
+        std::fs::write(at(".git/index"), "not an index").unwrap();
+        assert!(scan(place.path(), None).unwrap().has_git_programs());
+    }
+
+    #[test]
+    fn hooks_are_told_and_count() {
+        let place = tempfile::tempdir().unwrap();
+        make_repository(&place.path().join(".git"), "");
+        write(place.path().join(".git/hooks/pre-commit.sample"), "");
+        let before = scan(place.path(), None).unwrap();
+        assert!(before.is_harmless(), "{before:?}");
+        write(place.path().join(".git/hooks/post-index-change"), "");
+        let after = scan(place.path(), None).unwrap();
+        assert_eq!(
+            (after.items[0].kind, after.items[0].what.as_str()),
+            (FindingKind::GitHook, "post-index-change")
+        );
+        assert!(!after.has_git_programs() && after.fingerprint != before.fingerprint);
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        for pipe in [
+            ".git",
+            ".git/HEAD",
+            ".git/config",
+            ".git/commondir",
+            ".mcp.json",
+            "HEAD",
+            ".claude/settings.json",
+        ] {
+            let place = tempfile::tempdir().unwrap();
+            let pipe = place.path().join(pipe);
+            std::fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+            if pipe.file_name().unwrap() != "HEAD" && pipe.parent().unwrap().ends_with(".git") {
+                write(place.path().join(".git/HEAD"), "ref: refs/heads/main");
+            }
+            rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+            scan(place.path(), None).unwrap();
+        }
+    }
+
+    #[test]
+    fn many_findings_hide_none() {
+        let place = tempfile::tempdir().unwrap();
+        make_repository(&place.path().join(".git"), PROGRAM);
+        let variables: Vec<String> = (0..300).map(|number| format!("\"V{number}\":\"x\"")).collect();
+        let settings = format!("{{\"env\":{{{}}}}}", variables.join(","));
+        write(place.path().join(".claude/settings.json"), &settings);
+        let found = scan(place.path(), None).unwrap();
+        assert!(found.more > 0 && found.has_git_programs());
+    }
+
     #[test]
     fn programs_of_git_are_found_in_worktrees_too() {
         let place = tempfile::tempdir().unwrap();
-        write(place.path().join("repo/.git/config"), "[core]\nfsmonitor = ./evil\n");
+        make_repository(&place.path().join("repo/.git"), PROGRAM);
+        write(place.path().join("repo/.git/worktrees/w/HEAD"), "ref: refs/heads/w\n");
         write(place.path().join("repo/.git/worktrees/w/commondir"), "../..\n");
         write(place.path().join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n");
         for folder in ["repo", "w"] {

@@ -38,7 +38,11 @@ pub enum MatrixLogin {
 }
 
 impl MatrixConfig {
-    pub(super) fn secrets(&mut self) -> impl Iterator<Item = &mut SecretSource> {
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &SecretSource> {
+        [&self.password, &self.access_token, &self.store_passphrase].into_iter().flatten()
+    }
+
+    pub(super) fn secrets_mut(&mut self) -> impl Iterator<Item = &mut SecretSource> {
         [&mut self.password, &mut self.access_token, &mut self.store_passphrase].into_iter().flatten()
     }
 

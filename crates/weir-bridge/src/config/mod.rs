@@ -67,10 +67,12 @@ pub struct ScopeConfig {
     pub models: Option<Vec<String>>,
     pub permission_mode: Option<String>,
     pub allow_for_session: Option<bool>,
+    pub tools: Option<Vec<String>>,
     pub allowed_tools: Option<Vec<String>>,
     pub disallowed_tools: Option<Vec<String>>,
     pub append_system_prompt: Option<String>,
     pub max_cost_usd: Option<f64>,
+    pub no_session_persistence: Option<bool>,
     pub footer: Option<bool>,
     pub show_tools: Option<bool>,
     pub pictures: Option<Pictures>,
@@ -191,11 +193,20 @@ impl Config {
         self.roots.iter_mut().for_each(below);
         self.defaults.workspace.iter_mut().for_each(below);
         self.scopes.iter_mut().filter_map(|rule| rule.settings.workspace.as_mut()).for_each(below);
-        let matrix = self.matrix.iter_mut().flat_map(MatrixConfig::secrets);
+        let matrix = self.matrix.iter_mut().flat_map(MatrixConfig::secrets_mut);
         let telegram = self.telegram.iter_mut().map(|telegram| &mut telegram.token);
         let webhook = self.webhook.iter_mut().map(|webhook| &mut webhook.secret);
         let secrets = matrix.chain(telegram).chain(webhook);
         secrets.filter_map(|secret| secret.file.as_mut()).for_each(below);
+    }
+
+    /// The variables of the environment that hold secrets. They are for the bridge, and not for the agent: whoever may talk
+    /// to it could ask for them.
+    pub fn secret_variables(&self) -> Vec<String> {
+        let matrix = self.matrix.iter().flat_map(MatrixConfig::secrets);
+        let telegram = self.telegram.iter().map(|telegram| &telegram.token);
+        let webhook = self.webhook.iter().map(|webhook| &webhook.secret);
+        matrix.chain(telegram).chain(webhook).filter_map(|secret| secret.env.clone()).collect()
     }
 
     /// The folders that conversations may work in.
@@ -367,10 +378,12 @@ impl ScopeConfig {
             models: self.models.clone().unwrap_or(usual.models),
             allow_for_session: self.allow_for_session.unwrap_or(usual.allow_for_session),
             permission_mode: self.permission_mode.clone().or(usual.permission_mode),
+            tools: self.tools.clone().or(usual.tools),
             allowed_tools: self.allowed_tools.clone().unwrap_or(usual.allowed_tools),
             disallowed_tools: self.disallowed_tools.clone().unwrap_or(usual.disallowed_tools),
             append_system_prompt: self.append_system_prompt.clone().or(usual.append_system_prompt),
             max_cost_usd: self.max_cost_usd.or(usual.max_cost_usd),
+            no_session_persistence: self.no_session_persistence.unwrap_or(usual.no_session_persistence),
             footer: self.footer.unwrap_or(usual.footer),
             show_tools: self.show_tools.unwrap_or(usual.show_tools),
             pictures: self.pictures.unwrap_or(usual.pictures),
@@ -382,6 +395,16 @@ impl ScopeConfig {
 mod tests {
     use super::Config;
     use crate::machine::{QueueMode, Role};
+
+    #[test]
+    fn every_variable_with_a_secret_is_known() {
+        let text = "[telegram]\ntoken = { env = 'A' }\n[webhook]\nlisten = '127.0.0.1:0'\nurl = 'https://x.example'\n\
+                    secret = { env = 'B' }\n[matrix]\nhomeserver = 'https://y.example'\nuser = '@w:y.example'\n\
+                    password = { env = 'C' }\naccess_token = { env = 'D' }\nstore_passphrase = { env = 'E' }\n";
+        let mut names = Config::parse(text).unwrap().secret_variables();
+        names.sort();
+        assert_eq!(names, ["A", "B", "C", "D", "E"]);
+    }
 
     #[test]
     fn the_sample_can_be_read() {

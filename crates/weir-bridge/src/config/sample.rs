@@ -30,6 +30,8 @@ groups = "addressed"
 # models = ["sonnet", "haiku"]
 # "default" (people are asked), "acceptEdits", "plan" or "dontAsk". Nobody can change it from a chat.
 # permission_mode = "default"
+# The tools that there are. What is not named does not exist for the agent, whatever is allowed; without a list it has all.
+# tools = ["Read", "Glob", "Grep", "Edit", "Bash"]
 # Tools that are used without asking. Nobody can add to them from a chat.
 # allowed_tools = ["Read", "Bash(git status:*)"]
 # disallowed_tools = ["WebFetch"]
@@ -38,6 +40,8 @@ groups = "addressed"
 # append_system_prompt = "You talk in a chat: be brief."
 # Most that one conversation may cost, in dollars, by the CLI's estimate.
 # max_cost_usd = 5.0
+# With true the CLI keeps nothing of a conversation on disk. It ends with its process, and /new begins another one.
+# no_session_persistence = false
 # A line with cost, tokens and time below each answer.
 footer = false
 # A live line tells which tool is at work.

@@ -90,10 +90,12 @@ impl Engine for HostEngine {
                 name: Some(settings.name.clone()),
                 model: settings.model.clone(),
                 permission_mode: settings.permission_mode.clone(),
+                tools: settings.tools.clone(),
                 allowed_tools: settings.allowed_tools.clone(),
                 disallowed_tools: settings.disallowed_tools.clone(),
                 append_system_prompt: settings.append_system_prompt.clone(),
                 max_cost_usd: settings.max_cost_usd,
+                no_session_persistence: settings.no_session_persistence,
                 origin: "bridge".to_owned(),
                 ..NewSession::default()
             };
@@ -378,8 +380,8 @@ fn ending(finished: &Finished) -> Ending {
         // Where the turn failed by itself, the text is the reason.
         said: if was_cut_off { finished.text.trim().to_owned() } else { String::new() },
         cost_usd: finished.cost_usd(),
-        input_tokens: result.map(|result| result.usage.input_tokens),
-        output_tokens: result.map(|result| result.usage.output_tokens),
+        usage: result.and_then(|result| result.usage),
+        models: finished.turn.as_ref().map(|turn| turn.models.clone()).unwrap_or_default(),
         duration_ms: result.and_then(|result| result.duration_ms),
     }
 }

@@ -116,10 +116,12 @@ impl Scope {
             workspace: own.unwrap_or_else(|| self.settings.workspace.clone()),
             model: self.model().map(str::to_owned),
             permission_mode: self.settings.permission_mode.clone(),
+            tools: self.settings.tools.clone(),
             allowed_tools: self.settings.allowed_tools.clone(),
             disallowed_tools: self.settings.disallowed_tools.clone(),
             append_system_prompt: self.settings.append_system_prompt.clone(),
             max_cost_usd: self.settings.max_cost_usd,
+            no_session_persistence: self.settings.no_session_persistence,
             pictures: self.settings.pictures,
         }
     }

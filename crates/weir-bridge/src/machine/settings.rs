@@ -108,6 +108,8 @@ pub struct ScopeSettings {
     pub permission_mode: Option<String>,
     /// People may allow a tool until the session ends, as far as the CLI's own suggestion goes.
     pub allow_for_session: bool,
+    /// The tools that there are; all where nothing is said.
+    pub tools: Option<Vec<String>>,
     /// Tools that need no permission.
     pub allowed_tools: Vec<String>,
     /// Tools that are not there.
@@ -116,6 +118,8 @@ pub struct ScopeSettings {
     pub append_system_prompt: Option<String>,
     /// Most that a conversation may cost, in dollars.
     pub max_cost_usd: Option<f64>,
+    /// Whether the CLI keeps nothing of conversations on disk.
+    pub no_session_persistence: bool,
     /// A line with cost, tokens and time below each answer.
     pub footer: bool,
     /// A live line tells which tool is at work.
@@ -136,10 +140,12 @@ impl Default for ScopeSettings {
             models: Vec::new(),
             permission_mode: None,
             allow_for_session: true,
+            tools: None,
             allowed_tools: Vec::new(),
             disallowed_tools: Vec::new(),
             append_system_prompt: None,
             max_cost_usd: None,
+            no_session_persistence: false,
             footer: false,
             show_tools: true,
             pictures: Pictures::default(),

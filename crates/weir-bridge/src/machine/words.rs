@@ -101,7 +101,7 @@ pub(super) fn more_pictures(count: usize) -> String {
 
 /// What is said instead of a picture that the chat cannot have.
 pub(super) fn no_picture(name: &str, why: &str) -> String {
-    format!("_The picture {} could not be shown: {why}._", name.replace(['_', '*', '`', '[', ']'], "-"))
+    format!("_The picture {} could not be shown: {why}._", code_free(name))
 }
 
 /// Cost, tokens and time in a line.
@@ -110,8 +110,17 @@ pub(super) fn footer(ending: &Ending) -> Option<String> {
     if let Some(cost) = ending.cost_usd {
         parts.push(money(cost));
     }
-    if let (Some(input), Some(output)) = (ending.input_tokens, ending.output_tokens) {
-        parts.push(format!("{} in, {} out", count(input), count(output)));
+    if let Some(usage) = &ending.usage {
+        let cached = usage.cache_read_input_tokens;
+        let input = usage.input_tokens + cached + usage.cache_creation_input_tokens;
+        let cached = if cached > 0 { format!(" ({} cached)", count(cached)) } else { String::new() };
+        parts.push(format!("{} in{cached}, {} out", count(input), count(usage.output_tokens)));
+    }
+    // One model is the one that was asked; with several it matters who cost what.
+    if ending.models.len() > 1 {
+        let models =
+            ending.models.iter().map(|model| format!("{} {}", code_free(&model.model), money(model.usd)));
+        parts.push(models.collect::<Vec<_>>().join(", "));
     }
     if let Some(time) = ending.duration_ms {
         parts.push(duration(time));
@@ -122,6 +131,11 @@ pub(super) fn footer(ending: &Ending) -> Option<String> {
 /// Dollars, with enough digits to be not zero.
 pub(super) fn money(dollars: f64) -> String {
     if dollars < 1.0 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
+}
+
+/// A name in which nothing is markup.
+fn code_free(name: &str) -> String {
+    name.replace(['_', '*', '`', '[', ']'], "-")
 }
 
 fn count(tokens: u64) -> String {
@@ -221,5 +235,30 @@ mod tests {
         assert_eq!(reacted(&reaction(2)), Some(Choice::Numbers(vec![2])));
         assert_eq!(reacted("\u{1f44d}"), Some(Choice::Yes));
         assert_eq!(reacted("\u{1f600}"), None);
+    }
+
+    #[test]
+    fn the_footer_tells_what_was_cached_and_which_model_cost_what() {
+        let mut ending = Ending::new("t", crate::engine::EndingOutcome::Answered(String::new()));
+        assert_eq!(footer(&ending), None, "nothing is known, and nothing is zero");
+        ending.usage = Some(weir_transcript::TokenUsage {
+            input_tokens: 10,
+            output_tokens: 50,
+            cache_read_input_tokens: 20_000,
+            cache_creation_input_tokens: 5,
+        });
+        let model = |name: &str, usd: f64| weir_transcript::ModelCost {
+            model: name.into(),
+            usd,
+            ..weir_transcript::ModelCost::default()
+        };
+        ending.models = vec![model("opus_x", 0.5)];
+        assert_eq!(footer(&ending).unwrap(), "_20k in (20k cached), 50 out_");
+        ending.models.push(model("haiku", 0.01));
+        ending.cost_usd = Some(0.51);
+        assert_eq!(
+            footer(&ending).unwrap(),
+            "_$0.5100 \u{b7} 20k in (20k cached), 50 out \u{b7} opus-x $0.5000, haiku $0.0100_"
+        );
     }
 }

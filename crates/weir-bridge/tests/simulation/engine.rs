@@ -185,8 +185,8 @@ impl Engine {
             outcome,
             said: String::new(),
             cost_usd: Some(0.01),
-            input_tokens: Some(1),
-            output_tokens: Some(2),
+            usage: None,
+            models: Vec::new(),
             duration_ms: Some(3),
         };
         self.report_pictures(&scope, conversation, &ending.turn);

@@ -15,7 +15,7 @@ use weir_bridge::host::HostEngine;
 use weir_bridge::machine::Settings;
 use weir_bridge::store::BridgeStore;
 use weir_host::Host;
-use weir_process::Lock;
+use weir_process::{Environment, Lock};
 
 use super::channels::{Channels, channels};
 use super::{engine, health};
@@ -68,6 +68,11 @@ impl Prepared {
         self.config.all_roots()
     }
 
+    /// The environment without the secrets of the chats.
+    pub(crate) fn without_secrets(&self, environment: Environment) -> Environment {
+        self.config.secret_variables().into_iter().fold(environment, Environment::exclude)
+    }
+
     /// Whether there is a channel of this name.
     pub(crate) fn has_channel(&self, name: &ChannelName) -> bool {
         self.channels.contains_key(name)
@@ -97,6 +102,11 @@ impl Locked {
     /// How long a person has for an answer.
     pub(super) fn ask_timeout(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.prepared.settings.ask_timeout_ms).unwrap_or_default())
+    }
+
+    /// What the CLI finds in its environment.
+    pub(super) fn environment(&self) -> Environment {
+        self.prepared.without_secrets(Environment::inherit())
     }
 
     pub(super) fn config(&self) -> &Config {

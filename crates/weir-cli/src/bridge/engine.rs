@@ -11,6 +11,7 @@ use weir_process::{Environment, ProbeCache};
 use weir_session::SessionOptions;
 use weir_store::{DEFAULT_RESERVE, Durability, SqliteOptions, SqliteStore};
 
+use crate::fence::Fence;
 use crate::folders;
 
 /// How much later than the chat the host gives a request up.
@@ -35,7 +36,7 @@ pub(super) fn data_dir(config: &Config) -> anyhow::Result<PathBuf> {
 pub(super) async fn cli_in_words(claude: Option<&Path>) -> anyhow::Result<String> {
     let found = weir_process::find(claude).await?;
     let cache = folders::probe_cache().unwrap_or_else(|| ProbeCache::in_memory().into());
-    let capabilities = cache.probe(&found.path, &Environment::inherit()).await?;
+    let capabilities = cache.probe(&found.path, &found.environment(&Environment::inherit())).await?;
     Ok(format!("the CLI is {}, version {}", found.path.display(), capabilities.version()))
 }
 
@@ -45,7 +46,13 @@ pub(super) async fn open(
     claude: Option<PathBuf>,
     roots: Vec<PathBuf>,
     ask_timeout: Duration,
+    environment: Environment,
+    fence: Option<Fence>,
 ) -> anyhow::Result<Host> {
+    if let Some(fence) = &fence {
+        // Asked for and not to be had means no bridge, and not a bridge without it.
+        fence.check().await?;
+    }
     let sqlite = SqliteOptions {
         durability: Durability::Process,
         reserve: DEFAULT_RESERVE,
@@ -53,7 +60,12 @@ pub(super) async fn open(
     };
     let store = SqliteStore::open(folder.join("weir.db"), &sqlite)?;
     let probe_cache = folders::probe_cache();
-    let recipe = move |_: &SessionSettings| session(claude.clone(), probe_cache.clone());
+    let fenced = roots.clone();
+    let recipe = move |settings: &SessionSettings| {
+        let mut options = session(claude.clone(), probe_cache.clone(), environment.clone());
+        options.sandbox = fence.as_ref().map(|fence| fence.around_root_of(&settings.cwd, &fenced));
+        options
+    };
     let mut options = HostOptions::new(Arc::new(store), recipe);
     for root in roots {
         options = options.root(root);
@@ -65,8 +77,13 @@ pub(super) async fn open(
     Ok(Host::open(options).await?)
 }
 
-fn session(claude: Option<PathBuf>, probe_cache: Option<Arc<ProbeCache>>) -> SessionOptions {
+fn session(
+    claude: Option<PathBuf>,
+    probe_cache: Option<Arc<ProbeCache>>,
+    environment: Environment,
+) -> SessionOptions {
     let mut options = SessionOptions::new();
+    options.environment = environment;
     options.program = claude;
     options.probe_cache = probe_cache;
     options

@@ -14,6 +14,7 @@ use weir_bridge::host::HostEngine;
 use weir_bridge::machine::{QueueMode, Role, ScopeSettings, Settings};
 use weir_bridge::store::BridgeStore;
 use weir_bridge::terminal::{PERSON, TerminalChannel};
+use weir_process::Environment;
 
 use super::engine;
 use crate::exit::{Exit, UsageError, tell};
@@ -32,7 +33,8 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
     let claude = if opts.simulated { Some(simulated(folder.path())?) } else { opts.claude.clone() };
     let settings = settings(&opts, &cwd);
     let patience = Duration::from_millis(u64::try_from(settings.ask_timeout_ms).unwrap_or_default());
-    let host = engine::open(folder.path(), claude, vec![cwd.clone()], patience).await?;
+    let environment = Environment::inherit();
+    let host = engine::open(folder.path(), claude, vec![cwd.clone()], patience, environment, None).await?;
     let is_terminal = std::io::stdout().is_terminal();
     let (sender, lines) = mpsc::channel(16);
     let columns = is_terminal.then(columns);

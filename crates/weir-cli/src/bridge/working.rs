@@ -8,7 +8,8 @@ use weir_bridge::config::Config;
 use super::at_work::Prepared;
 use super::{channels, engine};
 use crate::exit::Exit;
-use crate::opts::BridgeConfigOpts;
+use crate::fence::Fence;
+use crate::opts::{BridgeConfigOpts, BridgeRunOpts};
 use crate::signals::Signals;
 
 /// How long what runs has to end by itself.
@@ -58,11 +59,18 @@ pub(super) async fn check(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
 }
 
 /// Carries messages until it is told to end.
-pub(super) async fn work(opts: BridgeConfigOpts) -> anyhow::Result<Exit> {
+pub(super) async fn work(opts: BridgeRunOpts) -> anyhow::Result<Exit> {
+    let BridgeRunOpts { config: opts, sandbox } = opts;
     let bridge = Prepared::read(&opts.config)?.lock()?;
     let claude = opts.claude.or_else(|| bridge.config().claude.clone());
-    let host =
-        engine::open(bridge.folder(), claude, bridge.config().all_roots(), bridge.ask_timeout()).await?;
+    let (roots, environment) = (bridge.config().all_roots(), bridge.environment());
+    let fence = Fence::resolve(sandbox, bridge.folder());
+    if let Some(fence) = &fence {
+        // The configuration may hold the secrets of the chats.
+        fence.keep_out(&roots, [opts.config.as_path()])?;
+    }
+    let patience = bridge.ask_timeout();
+    let host = engine::open(bridge.folder(), claude, roots, patience, environment, fence).await?;
     let mut signals = Signals::new();
     let mut bridge = bridge.start(host.clone())?;
     let broken = tokio::select! {

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use weir_process::Secrets;
 use weir_session::Observer;
-use weir_transcript::{Change, FileChange, SummaryBuilder, TodoList, View};
+use weir_transcript::{Change, Entry, EntryBody, FileChange, SummaryBuilder, TodoList, View};
 
 use crate::ask::{Floor, Stage};
 use crate::screen::markdown::Markdown;
 use crate::screen::{
-    Output, ProgressLines, Style, TextPrinter, TextSink, clean, coloured, one_line, plural, short_path, width,
+    Output, ProgressLines, Style, TextPrinter, TextSink, clean, coloured, odd_end, one_line, plural,
+    short_path, width,
 };
 
 /// More lines of a difference are not shown.
@@ -127,6 +128,17 @@ impl Display {
         }
     }
 
+    /// A CLI that ends in the middle of a turn is told with the turn; here it had nothing to do.
+    fn entry(&mut self, view: &View, entry: &Entry) {
+        let is_told = view.turns.last().is_some_and(|turn| turn.state.is_cut_short());
+        if let EntryBody::Notice { notice } = &entry.body
+            && let Some(text) = odd_end(notice).filter(|_| !is_told)
+        {
+            let mark = self.progress.style().careful("!");
+            self.progress.line(&format!("{mark} {}", clean(&text)));
+        }
+    }
+
     fn todos(&mut self, todos: &TodoList) {
         let done = todos.items.iter().filter(|todo| todo.status == "completed").count();
         let now = todos.items.iter().find(|todo| todo.status == "in_progress");
@@ -150,6 +162,7 @@ impl Observer for Shared {
         match change {
             Change::FileChanged(file) => display.file(file),
             Change::Todos(todos) if todos.agent.is_none() => display.todos(todos),
+            Change::EntryAdded(entry) => display.entry(view, entry),
             _ => {}
         }
         let Display { text, page, progress, .. } = display;
@@ -241,6 +254,10 @@ impl TextSink for Sink<'_> {
             styled.push_str(text);
         }
         self.write(&styled)
+    }
+
+    fn is_text_alone(&self) -> bool {
+        self.page.above.is_none() && !self.page.out.is_terminal()
     }
 
     fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()> {

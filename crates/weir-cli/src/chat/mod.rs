@@ -115,7 +115,8 @@ impl Chat {
         match started {
             Ok(()) => Next::Line,
             Err(error) => {
-                self.complain(&explain(&error, None));
+                let log = facts.logs.map(|logs| format!("; the raw log is {}", logs.output.display()));
+                self.complain(&format!("{}{}", explain(&error, None), log.unwrap_or_default()));
                 Next::Leave(Exit::from(&error))
             }
         }

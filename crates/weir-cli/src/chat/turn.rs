@@ -1,14 +1,17 @@
 //! One turn: a message, its answer, and what Ctrl-C does in between.
 
+use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weir_session::{Sent, SessionError, TurnEnd};
+use weir_transcript::Turn;
 
 use super::{Chat, Next};
 use crate::exit::Exit;
 use crate::explain::explain;
-use crate::screen::{dollars, plural, seconds};
+use crate::screen::{cost_of, dollars, one_line, plural, seconds};
 use crate::signals::Asked;
 
 /// How long an interrupted turn may take to end.
@@ -39,7 +42,11 @@ impl Chat {
             },
             Err(error) => Err(error),
         };
-        self.end(&result, interrupted, started.elapsed())?;
+        let log = match self.session.facts().await {
+            Ok(facts) => facts.logs.map(|logs| logs.output),
+            Err(_) => None,
+        };
+        self.end(&result, interrupted, started.elapsed(), log.as_deref())?;
         Ok(Next::Line)
     }
 
@@ -79,6 +86,7 @@ impl Chat {
         result: &Result<Arc<TurnEnd>, SessionError>,
         interrupted: bool,
         took: Duration,
+        log: Option<&Path>,
     ) -> anyhow::Result<()> {
         let mut display = self.display.lock();
         let said = result.as_ref().ok().filter(|end| !end.is_error()).map(|end| end.text.clone());
@@ -91,12 +99,18 @@ impl Chat {
         let cost = result.as_ref().ok().and_then(|end| end.cost_usd());
         let tools = plural(display.summary.tools(), "tool call");
         let style = display.progress.style();
-        let line = style.faint(&format!("{tools}, {}, {}", dollars(cost), seconds(took)));
+        let used = result.as_ref().ok().map(|end| tokens(&end.turn)).unwrap_or_default();
+        let interrupted = interrupted || result.as_ref().is_ok_and(|end| end.is_interrupted());
+        let line = style.faint(&format!("{tools}, {}, {}{used}", cost_of(cost, interrupted), seconds(took)));
         let line = if interrupted { format!("{} {line}", style.bad("interrupted,")) } else { line };
         let complaint = match result {
             _ if interrupted => None,
             Err(error) => Some(explain(error, None)),
             Ok(end) if end.is_error() => Some(failure(end)),
+            Ok(end) if end.is_degraded() => {
+                display.progress.line("the result was empty; the answer is what was said until then");
+                None
+            }
             Ok(_) => None,
         };
         if !display.progress.is_quiet() {
@@ -104,10 +118,31 @@ impl Chat {
         }
         drop(display);
         if let Some(complaint) = complaint {
-            self.complain(&complaint);
+            let log = log.map(|log| format!("; the raw log is {}", log.display()));
+            self.complain(&format!("{complaint}{}", log.unwrap_or_default()));
         }
         Ok(())
     }
+}
+
+/// What a turn used: tokens in and out, and which model cost what where there were several.
+fn tokens(turn: &Turn) -> String {
+    let mut text = String::new();
+    if let Some(usage) = turn.result.as_ref().and_then(|result| result.usage) {
+        let cached = usage.cache_read_input_tokens;
+        let read = usage.input_tokens + cached + usage.cache_creation_input_tokens;
+        let cached = if cached > 0 { format!(" ({cached} cached)") } else { String::new() };
+        // Writing to a string cannot fail.
+        let _ = write!(text, ", {read} tokens in{cached}, {} out", usage.output_tokens);
+    }
+    if turn.models.len() > 1 {
+        let models = turn
+            .models
+            .iter()
+            .map(|model| format!("{} {}", one_line(&model.model, 60), dollars(Some(model.usd))));
+        let _ = write!(text, ", {}", models.collect::<Vec<_>>().join(", "));
+    }
+    text
 }
 
 /// Why a turn failed.

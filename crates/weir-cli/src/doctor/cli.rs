@@ -1,9 +1,7 @@
 //! The CLI: where it is, which version, what it can do.
 
-use std::path::PathBuf;
-
 use serde_json::json;
-use weir_process::{Capabilities, Environment, FindError, Place, ProbeCache, Version};
+use weir_process::{Capabilities, Environment, FindError, Found, Place, ProbeCache, Version};
 
 use super::report::Report;
 use super::settings::Settings;
@@ -36,7 +34,7 @@ enum Needs {
 
 /// The CLI that was found.
 pub(super) struct Checked {
-    pub(super) program: Option<PathBuf>,
+    pub(super) program: Option<Found>,
     /// Whether it can be run at all.
     pub(super) works: bool,
 }
@@ -62,16 +60,16 @@ pub(super) async fn check(settings: &Settings, report: &mut Report) -> Checked {
         .good("claude", format!("{} ({how})", short_path(&path)))
         .with(json!({"path": path, "place": place}));
     let cache = folders::probe_cache().unwrap_or_else(|| ProbeCache::in_memory().into());
-    match cache.probe(&found.path, &Environment::inherit()).await {
+    match cache.probe(&found.path, &found.environment(&Environment::inherit())).await {
         Ok(capabilities) => {
             version(&capabilities, report);
             features(&capabilities, report);
-            Checked { program: Some(found.path), works: true }
+            Checked { program: Some(found), works: true }
         }
         Err(error) => {
             let advice = "run it by hand with --version; if that fails, too, install it again";
             report.fail("version", error.to_string(), advice);
-            Checked { program: Some(found.path), works: false }
+            Checked { program: Some(found), works: false }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What around the CLI may be in the way.
 
-use std::path::Path;
+use std::ffi::OsStr;
 
-use weir_process::{Files as _, RealFiles};
+use weir_process::{Environment, Found, RealFiles, find_in_path, interpreter_of};
 
 use super::report::Report;
 
-pub(super) fn check(program: Option<&Path>, report: &mut Report) {
+pub(super) fn check(program: Option<&Found>, report: &mut Report) {
     if let Some(program) = program {
         interpreter(program, report);
     }
@@ -21,12 +21,11 @@ pub(super) fn check(program: Option<&Path>, report: &mut Report) {
 }
 
 /// A CLI that is a script needs what its first line names.
-fn interpreter(program: &Path, report: &mut Report) {
-    let Some(name) = interpreter_of(program) else { return };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found =
-        std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|file| RealFiles.is_program(file));
-    match found {
+fn interpreter(found: &Found, report: &mut Report) {
+    let Some(name) = interpreter_of(&found.path) else { return };
+    let environment = found.environment(&Environment::inherit()).resolve(std::env::vars_os());
+    let path = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    match find_in_path(&name, &path, &RealFiles) {
         Some(found) => {
             report.good("runs with", found.display().to_string());
         }
@@ -34,36 +33,5 @@ fn interpreter(program: &Path, report: &mut Report) {
             let message = format!("the CLI is a script for {name}, which is not in PATH");
             report.fail("runs with", message, format!("install {name}, or add its folder to PATH"));
         }
-    }
-}
-
-/// The program that `#!/usr/bin/env NAME` looks for.
-fn interpreter_of(program: &Path) -> Option<String> {
-    let mut beginning = [0; 256];
-    let count =
-        std::fs::File::open(program).and_then(|mut file| std::io::Read::read(&mut file, &mut beginning));
-    let text = String::from_utf8_lossy(beginning.get(..count.ok()?)?).into_owned();
-    let words = text.lines().next()?.strip_prefix("#!")?.split_whitespace();
-    let mut words = words.skip_while(|word| !word.ends_with("/env")).skip(1);
-    words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_interpreter_of_a_script() {
-        let folder = tempfile::tempdir().unwrap();
-        let check = |text: &[u8]| {
-            let file = folder.path().join("script");
-            std::fs::write(&file, text).unwrap();
-            interpreter_of(&file)
-        };
-        assert_eq!(check(b"#!/usr/bin/env node\nx"), Some("node".to_owned()));
-        assert_eq!(check(b"#!/usr/bin/env -S node --no-warnings\nx"), Some("node".to_owned()));
-        assert_eq!(check(b"#!/bin/sh\nx"), None);
-        assert_eq!(check(b"\x7fELF\xff\xff"), None);
-        assert_eq!(check(b""), None);
     }
 }

@@ -25,8 +25,13 @@ pub(crate) fn run(settings: Settings) -> anyhow::Result<Exit> {
 async fn examine(settings: Settings) -> anyhow::Result<Exit> {
     let mut report = Report::new(!settings.json);
     let found = cli::check(&settings, &mut report).await;
-    environment::check(found.program.as_deref(), &mut report);
-    login::check(&settings, found.program.as_deref().filter(|_| found.works), &mut report).await;
+    environment::check(found.program.as_ref(), &mut report);
+    login::check(
+        &settings,
+        found.program.as_ref().filter(|_| found.works).map(|found| found.path.as_path()),
+        &mut report,
+    )
+    .await;
     folders::check(&settings, &mut report);
     leftovers::check(&settings, &mut report).await;
     self_test::check(&mut report).await;

@@ -75,6 +75,10 @@ pub(super) fn line(event: &LoopEvent, style: Style) -> Option<String> {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
             format!("{} {task}: {outcome}: {}{kept}", style.bad("✗"), flat(reason, 400))
         }
+        LoopEvent::TaskStopped { task, kept } => {
+            let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
+            format!("{} {task}: stopped{kept}", style.faint("-"))
+        }
         LoopEvent::TaskSkipped { task, kept } => {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept on {kept}")).unwrap_or_default();
             format!("{} {task}: left out{kept}", style.faint("-"))

@@ -13,8 +13,9 @@ use weir_loop::agent::{
 };
 use weir_loop::config::{PermissionPolicy, QuestionPolicy};
 use weir_loop::judge::judge_run;
+use weir_loop::prompt::PLANNER_RULES;
 use weir_loop::shell::{Folders, PLAN_PROMPT, PlanAnswer, read_plan};
-use weir_loop::state::{Asked, SessionFile, write_atomically};
+use weir_loop::state::{Asked, Planned, SessionFile, note_planned, planned, write_atomically};
 use weir_loop::time::{rfc3339, unix_ms};
 
 use super::Place;
@@ -58,12 +59,22 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
         }
         (None, None) => return Err(UsageError("a document is needed".to_owned()).into()),
     };
-    let agent = Process::resolve(opts.process, &place.folders)?.agent();
+    let agent = Process::resolve(opts.process, &place.folders, None)?.agent();
     let config = &place.file.config;
     let list = place.folders.workspace.join(&config.tasks);
     let mut signals = Signals::new();
     let mut terminal = Terminal::open().filter(|_| std::io::stdin().is_terminal());
     for _ in 0..MOST_ROUNDS {
+        let state = place.folders.state();
+        let spent: f64 = planned(&state).iter().filter_map(|planned| planned.cost_usd).sum();
+        if spent >= config.limits.cost_usd {
+            let limit = config.limits.cost_usd;
+            tell(&format!(
+                "weir: planning has cost {} of ${limit:.2} (limits.cost_usd)",
+                dollars(Some(spent))
+            ));
+            return Ok(Exit::BudgetExhausted);
+        }
         let request = AgentRequest {
             task: "plan".to_owned(),
             mode: "planner".to_owned(),
@@ -72,7 +83,8 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
             resume,
             prompt: prompt.clone(),
             settings: config.planner.clone(),
-            max_cost_usd: config.task_limits.cost_usd,
+            rules: PLANNER_RULES,
+            max_cost_usd: config.task_limits.cost_usd.min(config.limits.cost_usd - spent),
             timeout: config.task_limits.wall_time.duration(),
             max_turns: config.task_limits.turns,
             skip_permissions: false,
@@ -92,7 +104,12 @@ async fn plan(opts: LoopPlanOpts, place: Place) -> anyhow::Result<Exit> {
             tell(&format!("weir: the planner's conversation went on as another session: {id}"));
             session = id;
         }
+        for warning in &run.warnings {
+            tell(&format!("weir: {warning}"));
+        }
         if !matches!(run.end, AgentEnd::NotStarted { .. }) {
+            note_planned(&state, Planned::of(&run, unix_ms()))
+                .with_context(|| format!("what planning has cost cannot be kept in {}", state.display()))?;
             // Also one that failed can be gone on with.
             remember(&place.folders, &known, &session)?;
         }

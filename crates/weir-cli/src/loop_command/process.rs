@@ -4,14 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir_bridge::config::Config;
 use weir_loop::agent::{AgentRequest, SessionAgent, SessionFactory};
 use weir_loop::shell::Folders;
-use weir_process::{Environment, LogOptions, ProbeCache, Secrets};
+use weir_process::{Environment, LogOptions, ProbeCache, Sandbox, Secrets};
 use weir_session::{FolderTrust, SessionOptions};
 
 use crate::conversation::environment;
+use crate::exit::UsageError;
+use crate::fence::Fence;
 use crate::folders;
-use crate::opts::LoopProcessOpts;
+use crate::opts::{LoopProcessOpts, SandboxOpts};
 
 /// How the CLI is run.
 pub(super) struct Process {
@@ -20,13 +23,24 @@ pub(super) struct Process {
     /// What is masked.
     pub(super) secrets: Secrets,
     pub(super) probe_cache: Option<Arc<ProbeCache>>,
+    /// A fence around sessions.
+    pub(super) fence: Option<Fence>,
+    /// The fence around those of the loop, its git and its gates.
+    pub(super) sandbox: Option<Sandbox>,
     /// Gives the options of a session.
     pub(super) factory: SessionFactory,
 }
 
 impl Process {
-    pub(super) fn resolve(opts: LoopProcessOpts, places: &Folders) -> anyhow::Result<Self> {
+    /// `bridge` is the configuration of the chats that are told, if there are any: their secrets are not for the agent.
+    pub(super) fn resolve(
+        opts: LoopProcessOpts,
+        places: &Folders,
+        bridge: Option<&Path>,
+    ) -> anyhow::Result<Self> {
         let (environment, secrets) = environment(&opts.env, &opts.secret)?;
+        let chats = bridge.map(Config::read).transpose()?.unwrap_or_default();
+        let environment = chats.secret_variables().into_iter().fold(environment, Environment::exclude);
         // The CLI's own word for what our hook forbids as well.
         let environment = environment.set("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
         let probe_cache = folders::probe_cache();
@@ -36,6 +50,14 @@ impl Process {
         let trust = crate::trust::policy(opts.trust_folder);
         crate::trust::tell_if_left_out(Some(&places.workspace), &trust);
         let workspace = places.workspace.canonicalize()?;
+        let fence = fence(opts.sandbox)?;
+        if let Some(fence) = &fence {
+            fence.keep_out(std::slice::from_ref(&workspace), bridge)?;
+        }
+        let sandbox = fence.as_ref().map(|fence| around(fence, &workspace));
+        let fenced = sandbox.clone();
+        // Neither git nor a gate has to log in.
+        let sandbox = sandbox.map(|sandbox| Sandbox { credentials: None, ..sandbox });
         let factory = move |request: &AgentRequest| {
             let mut options = SessionOptions::new();
             options.folder.trust = match &trust {
@@ -45,6 +67,7 @@ impl Process {
                 }
                 trust => trust.clone(),
             };
+            options.sandbox.clone_from(&fenced);
             options.program.clone_from(&program);
             options.environment = variables.clone();
             options.secrets = masked.clone();
@@ -58,13 +81,53 @@ impl Process {
             options.stop.grace = Duration::from_secs(3);
             options
         };
-        Ok(Self { program: opts.claude, environment, secrets, probe_cache, factory: Arc::new(factory) })
+        let factory = Arc::new(factory);
+        Ok(Self { program: opts.claude, environment, secrets, probe_cache, fence, sandbox, factory })
     }
 
     /// The agent that has its sessions for itself.
     pub(super) fn agent(&self) -> SessionAgent {
         SessionAgent::new(Arc::clone(&self.factory))
     }
+}
+
+/// The fence that was asked for, if one was.
+fn fence(opts: SandboxOpts) -> anyhow::Result<Option<Fence>> {
+    match folders::data() {
+        Some(data) => Ok(Fence::resolve(opts, &data)),
+        None if opts.sandbox => {
+            Err(UsageError("--sandbox: there is no home folder to keep its data in".to_owned()).into())
+        }
+        None => Ok(None),
+    }
+}
+
+/// The fence around a workspace: with the folders of its repository, wherever they are, and with what git knows of the
+/// person.
+fn around(fence: &Fence, workspace: &Path) -> Sandbox {
+    let mut sandbox = fence.around(workspace);
+    sandbox
+        .writable
+        .extend(git_folders(workspace).into_iter().filter(|folder| !folder.starts_with(workspace)));
+    sandbox
+}
+
+/// The folders of the repository that a workspace belongs to. A worktree names its own in a file, and that one names the
+/// one of all.
+fn git_folders(workspace: &Path) -> Vec<PathBuf> {
+    let at = |folder: &Path, name: &str| {
+        let path = Path::new(name.trim());
+        folder.join(path).canonicalize().ok()
+    };
+    let dot_git = workspace.join(".git");
+    let named = std::fs::read_to_string(&dot_git).ok();
+    let own = match named.as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
+        Some(name) => at(workspace, name),
+        None => dot_git.canonicalize().ok(),
+    };
+    let Some(own) = own else { return Vec::new() };
+    let common = std::fs::read_to_string(own.join("commondir")).ok().and_then(|name| at(&own, &name));
+    common.into_iter().chain([own]).collect()
 }
 
 fn is_same(folder: &Path, workspace: &Path) -> bool {

@@ -44,13 +44,18 @@ pub(super) fn run(opts: LoopRunOpts) -> anyhow::Result<Exit> {
 
 async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result<Exit> {
     let signals = Signals::new();
-    let options = OpenOptions { new_run: opts.new, allow_dirty: opts.allow_dirty };
+    let process = Process::resolve(opts.process, &place.folders, opts.listen.bridge.as_deref())?;
+    if let Some(sandbox) = &process.sandbox {
+        // Asked for and not to be had means no run, and not a run without it.
+        sandbox.check().await?;
+    }
+    let sandbox = process.sandbox.clone();
+    let options = OpenOptions { new_run: opts.new, allow_dirty: opts.allow_dirty, sandbox: sandbox.clone() };
     let opened = open(&place.folders, &place.file.config, options).await?;
     if let Some(until) = wanted.until.as_ref().filter(|until| opened.state.task(until).is_none()) {
         let text = format!("--until {until}: there is no such task; `weir loop status` shows the names");
         return Err(UsageError(text).into());
     }
-    let process = Process::resolve(opts.process, &place.folders)?;
     let secrets = process.secrets.clone();
     let (agent, watched): (Arc<dyn Agent>, _) = if opts.listen.is_wanted() {
         let parallel = opened.state.parallel.max(place.file.config.parallel);
@@ -85,6 +90,7 @@ async fn work(opts: LoopRunOpts, place: Place, wanted: Wanted) -> anyhow::Result
         config_file: place.file.path,
         folders: place.folders,
         agent,
+        sandbox,
         secrets: secrets.clone(),
         wanted,
         skip_permissions: opts.dangerously_skip_permissions,

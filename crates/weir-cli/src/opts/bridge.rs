@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::SandboxOpts;
+
 /// Talks to the same agent from a chat: Matrix, Telegram, a webhook, this terminal
 ///
 /// `init` writes a commented configuration, `check` logs in and says what works, `run` does the work. `try` needs no
@@ -21,7 +23,7 @@ pub(crate) enum BridgeCommand {
     /// Logs in to each channel and says what works
     Check(BridgeConfigOpts),
     /// Carries messages until it is told to end
-    Run(BridgeConfigOpts),
+    Run(BridgeRunOpts),
     /// Talks to the bridge on this terminal, with nothing to set up
     Try(BridgeTryOpts),
     /// Makes a code with which somebody can be let in, once
@@ -39,6 +41,15 @@ pub(crate) struct BridgeConfigOpts {
     /// The claude CLI, instead of the configured one
     #[arg(long, value_name = "PATH", env = "WEIR_CLAUDE")]
     pub(crate) claude: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BridgeRunOpts {
+    #[command(flatten)]
+    pub(crate) config: BridgeConfigOpts,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxOpts,
 }
 
 #[derive(Debug, Args)]

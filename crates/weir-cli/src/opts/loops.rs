@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DataOpts, values};
+use super::{DataOpts, SandboxOpts, values};
 
 /// Works through a task list unattended: fresh sessions, its own checks, limits, a report
 #[derive(Debug, Args)]
@@ -145,6 +145,9 @@ pub(crate) struct LoopProcessOpts {
     /// Mask the value of this environment variable in logs and messages; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) secret: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxOpts,
 }
 
 /// Makes a task list from a document

@@ -20,7 +20,8 @@ mod values;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use bridge::{
-    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeStatusOpts, BridgeTryOpts, QueueOpt,
+    BridgeCommand, BridgeConfigOpts, BridgeOpts, BridgePairOpts, BridgeRunOpts, BridgeStatusOpts,
+    BridgeTryOpts, QueueOpt,
 };
 pub(crate) use chat::ChatOpts;
 pub(crate) use completions::CompletionsOpts;
@@ -34,7 +35,7 @@ pub(crate) use replay::{OutputOpt, ReplayOpts};
 pub(crate) use run::{RunOpts, RunOutputOpt};
 pub(crate) use serve::{DataOpts, DemoOpts, ListenOpts, LogFormatOpt, LogOpts, ServeOpts};
 pub(crate) use service::{ServiceCommand, ServiceInstallOpts, ServiceOpts};
-pub(crate) use session::{ConversationOpts, SessionOpts, TransportOpt};
+pub(crate) use session::{ConversationOpts, ProcessOpts, SessionOpts, TransportOpt};
 pub(crate) use sessions::{ExportFormatOpt, PlacesOpts, SessionsCommand, SessionsOpts};
 pub(crate) use store::{StoreCommand, StoreOpts, StorePlaceOpts};
 pub(crate) use token::{AddTokenOpts, TokenCommand, TokenOpts};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use weir_server::{OpenAiSettings, PublicUrl};
 
-use super::{SandboxOpts, values};
+use super::{SandboxOpts, TransportOpt, values};
 
 /// Serves conversations over HTTP, with a page to watch, answer and stop agents
 ///
@@ -15,10 +15,15 @@ use super::{SandboxOpts, values};
 /// otherwise. Ctrl-C lets running turns end, a second one ends them.
 #[derive(Debug, Args)]
 pub(crate) struct ServeOpts {
+    // Headings hold until the next one: what has none comes first.
+    /// Print the OpenAPI document and end
+    #[arg(long)]
+    pub(crate) print_openapi: bool,
+
     #[command(flatten)]
     pub(crate) listen: ListenOpts,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Sessions")]
     pub(crate) data: DataOpts,
 
     /// A folder below which sessions may work; may be repeated; the current one where none is given
@@ -37,6 +42,13 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "DIR")]
     pub(crate) log_dir: Option<PathBuf>,
 
+    /// What the output of each CLI is connected to
+    ///
+    /// A terminal is for programs that hold their output back without one; the CLI itself does not. Its diagnostics then
+    /// stand between its lines.
+    #[arg(long, value_enum, default_value_t = TransportOpt::Pipe)]
+    pub(crate) transport: TransportOpt,
+
     /// A model that the page offers; may be repeated
     #[arg(long, value_name = "MODEL")]
     pub(crate) offer_model: Vec<String>,
@@ -48,6 +60,12 @@ pub(crate) struct ServeOpts {
     #[arg(long, value_name = "NAME")]
     pub(crate) slash_command: Vec<String>,
 
+    /// The tools that sessions have, with commas; without it all that the CLI has
+    ///
+    /// A session can ask for fewer of them. What is not here does not exist for anyone, whatever is allowed.
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+
     /// A tool or rule, such as `Bash(git status:*)`, that drivers may allow in advance; may be repeated
     ///
     /// Reading and searching inside the folder of a session always may; `*` stands for everything.
@@ -58,7 +76,7 @@ pub(crate) struct ServeOpts {
     pub(crate) sandbox: SandboxOpts,
 
     /// Let sessions run every tool without asking, where somebody chooses that
-    #[arg(long)]
+    #[arg(long, help_heading = "Sessions")]
     pub(crate) allow_bypass_permissions: bool,
 
     /// Most processes of the CLI that work at a time; those that wait for a person are not counted
@@ -106,15 +124,11 @@ pub(crate) struct ServeOpts {
     pub(crate) max_connections: u16,
 
     /// Also carry messages of chats, as this configuration of `weir bridge` says; its workspaces become roots
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Sessions")]
     pub(crate) bridge: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) openai: OpenAiOpts,
-
-    /// Print the OpenAPI document and end
-    #[arg(long)]
-    pub(crate) print_openapi: bool,
 }
 
 /// How OpenAI's clients are answered.

@@ -58,6 +58,10 @@ pub(crate) struct SessionOpts {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Permissions")]
 pub(crate) struct PermissionOpts {
+    /// The tools that there are, with commas; without it all that the CLI has
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+
     /// Tools that need no permission, with commas; rules such as `Bash(git:*)` too
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub(crate) allowed_tools: Vec<String>,
@@ -129,8 +133,14 @@ pub(crate) struct ProcessOpts {
     pub(crate) secret: Vec<String>,
 
     /// Keep what the CLI writes and is sent, verbatim, in files in this folder
+    ///
+    /// Without it they are in `~/.cache/weir/logs`, of which the oldest are deleted.
     #[arg(long, value_name = "DIR")]
     pub(crate) log_dir: Option<PathBuf>,
+
+    /// Do not keep it
+    #[arg(long, conflicts_with = "log_dir")]
+    pub(crate) no_log: bool,
 
     /// Stop if that cannot be written
     #[arg(long, requires = "log_dir")]
@@ -147,4 +157,13 @@ pub(crate) enum TransportOpt {
     Pipe,
     /// A terminal in raw mode
     Pty,
+}
+
+impl From<TransportOpt> for weir_process::Transport {
+    fn from(opt: TransportOpt) -> Self {
+        match opt {
+            TransportOpt::Pipe => Self::Pipe,
+            TransportOpt::Pty => Self::Pty,
+        }
+    }
 }

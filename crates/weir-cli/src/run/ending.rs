@@ -13,7 +13,7 @@ use super::settings::Form;
 use super::show::Show;
 use crate::exit::{self, Exit};
 use crate::explain::explain;
-use crate::screen::{clean, dollars, one_line, plural, seconds};
+use crate::screen::{clean, cost_of, odd_end, one_line, plural, seconds};
 
 /// How a run ended.
 pub(super) struct Ending {
@@ -36,20 +36,32 @@ struct Report {
     summary: RunSummary,
     /// Why there is no good answer.
     error: Option<String>,
+    /// What was odd although there is one.
+    warning: Option<String>,
 }
 
 impl Ending {
     /// Prints what is left to print, tells the user the rest, and gives the exit code.
     pub(super) fn tell(&self, show: &mut Show, form: Form) -> anyhow::Result<Exit> {
         let error = self.error().or_else(|| self.over_budget(show));
+        let warning = self.warning(show).filter(|_| error.is_none());
         let said = self.result.as_ref().ok().filter(|end| !end.is_error()).map(|end| end.text.as_str());
         show.end_text(said).context("the answer cannot be written")?;
         if form == Form::Json {
-            let report = self.report(show, error.clone());
+            let report = self.report(show, error.clone(), warning.clone());
             show.print(&serde_json::to_string_pretty(&report)?).context("the summary cannot be written")?;
         }
-        if let Some(error) = error {
-            exit::tell(&format!("weir: {error}"));
+        let has_failed = error.is_some();
+        for line in error.into_iter().chain(warning) {
+            exit::tell(&format!("weir: {line}"));
+        }
+        if self.interrupted {
+            exit::tell("weir: interrupted");
+        } else if let Some(logs) = self.facts.logs.as_ref().filter(|_| has_failed) {
+            exit::tell(&format!("weir: the raw log is {}", logs.output.display()));
+        }
+        if self.result.as_ref().is_ok_and(|end| end.is_degraded()) {
+            show.progress.line("weir: the result was empty; the answer is what was said until then");
         }
         let is_told = matches!(self.result, Err(SessionError::Log(_)));
         if let Some(missing) = self.missing_log.as_ref().filter(|_| !is_told) {
@@ -88,7 +100,7 @@ impl Ending {
     /// Why there is no good answer, for people.
     fn error(&self) -> Option<String> {
         let text = match &self.result {
-            _ if self.interrupted => "interrupted".to_owned(),
+            _ if self.interrupted => return None,
             Err(error) => explain(error, self.timeout),
             Ok(end) if end.is_error() => {
                 let result = end.turn.result.as_ref();
@@ -103,14 +115,23 @@ impl Ending {
         Some(clean(&self.secrets.mask(&text)).into_owned())
     }
 
-    fn report(&self, show: &Show, error: Option<String>) -> Report {
+    /// How the CLI ended after a good answer, where that is odd.
+    fn warning(&self, show: &Show) -> Option<String> {
+        let is_good = self.result.as_ref().is_ok_and(|end| !end.turn.state.is_cut_short());
+        let text = show.odd_end.as_ref().filter(|_| is_good).and_then(odd_end)?;
+        Some(clean(&self.secrets.mask(&text)).into_owned())
+    }
+
+    fn report(&self, show: &Show, error: Option<String>, warning: Option<String>) -> Report {
         let mut summary = show.summary.summary(&show.view);
-        summary.is_error |= error.is_some();
+        // What a limit has interrupted did not end because somebody wanted it to.
+        summary.interrupted = self.interrupted || (summary.interrupted && error.is_none());
+        summary.is_error = error.is_some() || (summary.is_error && !summary.interrupted);
         if let Some(logs) = &self.facts.logs {
             summary.raw_log = Some(logs.output.display().to_string());
             summary.stderr_log = Some(logs.stderr.display().to_string());
         }
-        Report { summary, error }
+        Report { summary, error, warning }
     }
 
     fn denials(&self) -> &[Denial] {
@@ -121,8 +142,8 @@ impl Ending {
     /// What it came to, in a line.
     fn last_line(&self, show: &Show) -> String {
         let session = &show.view.session;
-        let mut parts =
-            vec![plural(show.summary.tools(), "tool call"), dollars(show.view.cost.usd), seconds(self.took)];
+        let cost = cost_of(show.view.cost.usd, self.interrupted || self.result.is_err());
+        let mut parts = vec![plural(show.summary.tools(), "tool call"), cost, seconds(self.took)];
         if let Some(source) = session.api_key_source.as_deref().filter(|source| *source != "none") {
             parts.push(format!("key from {}", one_line(source, 60)));
         }

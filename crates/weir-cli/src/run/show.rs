@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_process::Secrets;
 use weir_session::Observer;
-use weir_transcript::{Change, HostEvent, SummaryBuilder, View};
+use weir_transcript::{Change, EntryBody, HostEvent, Notice, SummaryBuilder, View};
 
 use super::settings::Form;
 use crate::ask::{Floor, Stage};
@@ -21,6 +21,8 @@ pub(super) struct Show {
     pub(super) summary: SummaryBuilder,
     /// What the summary needs of the view. The rest of it is the session's, and gone with it.
     pub(super) view: View,
+    /// How the CLI ended, where that is odd.
+    pub(super) odd_end: Option<Notice>,
     out: Output,
     /// Whether text and progress go to the same pipe or file.
     in_one: bool,
@@ -54,6 +56,7 @@ impl Shared {
             in_one,
             summary: if form == Form::Json { SummaryBuilder::new() } else { SummaryBuilder::without_texts() },
             view: View::default(),
+            odd_end: None,
             out,
         })))
     }
@@ -112,6 +115,11 @@ impl Observer for Shared {
             show.view.apply(change);
         }
         show.progress.change(view, change);
+        if let Change::EntryAdded(entry) = change
+            && let EntryBody::Notice { notice: notice @ Notice::ProcessEnded { .. } } = &entry.body
+        {
+            show.odd_end = Some(notice.clone());
+        }
         // The command learns of a failure from the output itself.
         let _ = match show.form {
             Form::Text => {
@@ -176,5 +184,9 @@ impl TextSink for Plain<'_> {
     fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()> {
         self.progress.text_printed(false);
         if ends_in_line { self.out.write_all(b"\n") } else { Ok(()) }
+    }
+
+    fn is_text_alone(&self) -> bool {
+        !self.in_one && !self.out.is_terminal()
     }
 }

@@ -2,6 +2,20 @@
 
 use weir_transcript::Notice;
 
+/// How the CLI ended, for a run whose answer had come: with words where it said why.
+pub(crate) fn odd_end(notice: &Notice) -> Option<String> {
+    let Notice::ProcessEnded { code, signal, stderr } = notice else { return None };
+    let how = match (code, signal) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    };
+    let lines: Vec<&str> = stderr.trim().lines().collect();
+    let last = lines.get(lines.len().saturating_sub(8)..).unwrap_or_default().join("\n");
+    let why = if last.is_empty() { String::new() } else { format!("; it printed:\n{last}") };
+    Some(format!("the answer has come, but then the CLI {how}{why}"))
+}
+
 /// What a person should hear of at once, if the notice is such a thing. What the result tells, too, is not.
 pub(super) fn text(notice: &Notice) -> Option<String> {
     Some(match notice {
@@ -26,7 +40,7 @@ pub(super) fn text(notice: &Notice) -> Option<String> {
         Notice::ModelFallback { to, .. } => {
             format!("another model takes over: {}", to.as_deref().unwrap_or("unknown"))
         }
-        Notice::CommandOutput { text } => text.clone(),
+        Notice::CommandOutput { text } | Notice::PlainText { text } => text.clone(),
         Notice::Info { text, level } if level.as_deref() == Some("warning") => text.clone(),
         Notice::Login { error: Some(error), .. } => error.clone(),
         Notice::Error { message } => message.clone(),

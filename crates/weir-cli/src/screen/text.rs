@@ -2,7 +2,8 @@
 
 use std::io;
 
-use weir_transcript::{Change, Entry, EntryBody, EntryId, View};
+use weir_transcript::{Change, Entry, EntryBody, EntryId, TextEntry, View, is_same_message};
+use weir_wire::ApiMessageId;
 
 /// Where text goes.
 pub(crate) trait TextSink {
@@ -14,6 +15,10 @@ pub(crate) trait TextSink {
 
     /// The block is over. Its last line may not be at its end.
     fn block_ended(&mut self, ends_in_line: bool) -> io::Result<()>;
+
+    /// Whether nothing but text goes there, so that the end of a block can wait for what follows: the next block of the
+    /// same message continues its line.
+    fn is_text_alone(&self) -> bool;
 }
 
 /// Follows the text of the main agent.
@@ -21,6 +26,10 @@ pub(crate) trait TextSink {
 pub(crate) struct TextPrinter {
     /// The block that is being printed, and what was printed of it.
     block: Option<(EntryId, String)>,
+    /// The message of the newest block.
+    message: Option<ApiMessageId>,
+    /// Whether the end of the last block is still to be told, and whether its last line is not at its end.
+    unended: Option<bool>,
     any: bool,
 }
 
@@ -47,7 +56,7 @@ impl TextPrinter {
                 printed.push_str(text);
                 sink.piece(text)?;
             }
-            _ => self.print(id, &block.text, sink)?,
+            _ => self.print(id, block, sink)?,
         }
         if matches!(change, Change::BlockEnded { .. }) {
             self.end_block(sink)?;
@@ -55,14 +64,21 @@ impl TextPrinter {
         Ok(())
     }
 
-    fn print(&mut self, id: EntryId, text: &str, sink: &mut impl TextSink) -> io::Result<()> {
+    fn print(&mut self, id: EntryId, block: &TextEntry, sink: &mut impl TextSink) -> io::Result<()> {
+        let text = block.text.as_str();
         if text.is_empty() {
             return Ok(());
         }
         if self.block.as_ref().is_none_or(|(open, _)| *open != id) {
             self.end_block(sink)?;
-            sink.block_began(!self.any)?;
+            if self.any && is_same_message(self.message.as_ref(), block.message.as_ref()) {
+                self.unended = None;
+            } else {
+                self.tell_end(sink)?;
+                sink.block_began(!self.any)?;
+            }
             self.any = true;
+            self.message.clone_from(&block.message);
             self.block = Some((id, String::new()));
         }
         let Some((_, printed)) = &mut self.block else { return Ok(()) };
@@ -81,15 +97,20 @@ impl TextPrinter {
     }
 
     fn end_block(&mut self, sink: &mut impl TextSink) -> io::Result<()> {
-        match self.block.take() {
-            Some((_, printed)) => sink.block_ended(!printed.ends_with('\n')),
-            None => Ok(()),
+        if let Some((_, printed)) = self.block.take() {
+            self.unended = Some(!printed.ends_with('\n'));
         }
+        if sink.is_text_alone() { Ok(()) } else { self.tell_end(sink) }
+    }
+
+    fn tell_end(&mut self, sink: &mut impl TextSink) -> io::Result<()> {
+        self.unended.take().map_or(Ok(()), |ends_in_line| sink.block_ended(ends_in_line))
     }
 
     /// The end of an answer. It is printed here if none of it was yet.
     pub(crate) fn end(&mut self, answer: Option<&str>, sink: &mut impl TextSink) -> io::Result<()> {
         self.end_block(sink)?;
+        self.tell_end(sink)?;
         let any = std::mem::take(&mut self.any);
         if let Some(answer) = answer.filter(|answer| !any && !answer.is_empty()) {
             sink.block_began(true)?;

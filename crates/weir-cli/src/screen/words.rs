@@ -23,6 +23,11 @@ pub(crate) fn dollars(usd: Option<f64>) -> String {
     usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4}"))
 }
 
+/// What a turn cost. The CLI says zero for one that was cut short, whatever was spent on it: that is not known.
+pub(crate) fn cost_of(usd: Option<f64>, is_cut_short: bool) -> String {
+    dollars(usd.filter(|usd| !is_cut_short || *usd > 0.0))
+}
+
 /// How long ago something was, in one unit.
 pub(crate) fn ago(seconds: u64) -> String {
     match seconds {

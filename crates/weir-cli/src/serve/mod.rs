@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 use weir_host::Space;
-use weir_process::Lock;
+use weir_process::{Lock, LockError};
 use weir_server::{Server, listening_is_remote};
 use weir_store::SqliteStore;
 
@@ -40,14 +40,19 @@ async fn serve(settings: Settings) -> anyhow::Result<Exit> {
     let bridge = settings.bridge.map(lock_bridge).transpose()?;
     let signals = stop_requests();
     let host = settings.engine.open().await?;
-    if let Space::Full { advice } = host.space() {
+    if let Space::Full { advice } | Space::Unusable { advice } = host.space() {
         tell(&format!("weir: {advice}"));
     }
     let listens_to_all = listening_is_remote(settings.serve.listen);
     let server = Server::start(host.clone(), settings.serve).await?;
     let address = data.join(ADDRESS_FILE);
-    folders::write_private(&address, server.url())
-        .with_context(|| format!("cannot write {}", address.display()))?;
+    if let Err(error) = folders::write_private(&address, server.url()) {
+        // Only `weir token` reads it, for a link.
+        tell(&format!(
+            "weir: cannot write {} ({error}); `weir token add` will print no link",
+            address.display()
+        ));
+    }
     say_where(&server, listens_to_all)?;
     // Its conversations are sessions of this host, so the page shows them too.
     let bridge = bridge.map(|bridge| bridge.start(host)).transpose()?;
@@ -70,8 +75,12 @@ pub(crate) fn lock_bridge(bridge: Prepared) -> anyhow::Result<Locked> {
 
 /// One server for each data folder.
 pub(crate) fn lock(data: &Path) -> anyhow::Result<Lock> {
-    acquire(data, &data.join("server.lock"), "weir serve")
-        .context("another server uses this data folder; choose another one with --data-dir")
+    acquire(data, &data.join("server.lock"), "weir serve").map_err(|error| {
+        if error.downcast_ref::<LockError>().is_some_and(LockError::is_full) {
+            return error;
+        }
+        error.context("another server uses this data folder; choose another one with --data-dir")
+    })
 }
 
 /// Takes a lock in a data folder, also on a full disk.
@@ -92,8 +101,8 @@ pub(crate) fn acquire(data: &Path, path: &Path, purpose: &str) -> anyhow::Result
 /// What to do about a full disk, where nothing was kept for that.
 fn full(data: &Path) -> String {
     format!(
-        "the disk of {} is full, and nothing is left of the reserve: free at least 1 MiB on it, then start again and \
-         delete sessions, or run `weir store compact`",
+        "the disk of {} is full, and no reserve helps: free at least 1 MiB on it, and files if `df -i` says that it \
+         has no inodes left, then start again and delete sessions, or run `weir store compact`",
         data.display()
     )
 }

@@ -31,6 +31,10 @@ impl Settings {
         let bridge = opts.bridge.as_deref().map(Prepared::read).transpose()?;
         let roots = roots(opts.root, bridge.as_ref().map(Prepared::roots).unwrap_or_default())?;
         let (environment, secrets) = environment(&opts.env, &[])?;
+        let environment = match &bridge {
+            Some(bridge) => bridge.without_secrets(environment),
+            None => environment,
+        };
         let telemetry = telemetry(&opts.listen.log);
         let mut settings = ServerSettings {
             base_path: base_path(&opts.listen),
@@ -56,6 +60,10 @@ impl Settings {
         }
         settings.tools = ToolPolicy::new(opts.allow_tools);
         let fence = Fence::resolve(opts.sandbox, &data_directory);
+        if let Some(fence) = &fence {
+            let files = [&opts.listen.ready_file, &opts.bridge, &opts.listen.tls_key];
+            fence.keep_out(&roots, files.into_iter().flatten().map(PathBuf::as_path))?;
+        }
         settings.sandbox = fence.is_some();
         if opts.allow_bypass_permissions {
             settings.permission_modes.push("bypassPermissions".to_owned());
@@ -75,11 +83,13 @@ impl Settings {
             fence,
             data_directory,
             roots,
+            tools: opts.tools,
             program: opts.claude,
             leading_args: Vec::new(),
             environment,
             secrets,
             log_directory: opts.log_dir,
+            transport: opts.transport.into(),
             probe_cache: folders::probe_cache(),
             most_processes: usize::from(opts.max_processes),
             max_awaiting: usize::from(opts.max_awaiting),

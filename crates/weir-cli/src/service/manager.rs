@@ -1,10 +1,15 @@
 //! The system's manager of services, as data: where its file lies and what to run.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use weir_process::{CommandOutput, PlainCommand};
 
 use super::definition::Definition;
+
+/// How long a command may take. Starting and stopping wait for the server.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How one system manages a user's services.
 pub(super) struct Manager {
@@ -52,24 +57,24 @@ impl Step {
     }
 
     /// Runs it, and says what it said if it fails.
-    pub(super) fn run(&self) -> anyhow::Result<()> {
-        let output = self.output()?;
-        if output.status.success() || self.may_fail {
+    pub(super) async fn run(&self) -> anyhow::Result<()> {
+        let output = self.output().await?;
+        if output.is_success() || self.may_fail {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("`{}` failed ({}): {}", self.words(), output.status, said.trim());
+        bail!("`{}` failed ({}): {}", self.words(), output.exit, output.stderr.text().trim());
     }
 
     /// Whether it succeeds.
-    pub(super) fn succeeds(&self) -> anyhow::Result<bool> {
-        Ok(self.output()?.status.success())
+    pub(super) async fn succeeds(&self) -> anyhow::Result<bool> {
+        Ok(self.output().await?.is_success())
     }
 
-    fn output(&self) -> anyhow::Result<std::process::Output> {
-        let mut command = std::process::Command::new(self.program);
-        command.args(&self.arguments).stdin(std::process::Stdio::null());
-        command.output().with_context(|| {
+    async fn output(&self) -> anyhow::Result<CommandOutput> {
+        let mut command = PlainCommand::new(self.program).args(self.arguments.iter().cloned());
+        command.leaves_nothing = true;
+        command.timeout = Some(PATIENCE);
+        command.run().await.with_context(|| {
             format!(
                 "cannot run {}; `weir service install --print` shows the unit for another manager",
                 self.program

@@ -18,16 +18,16 @@ use definition::Definition;
 use manager::Manager;
 
 /// Does what was typed.
-pub(crate) fn run(command: &ServiceCommand) -> anyhow::Result<Exit> {
+pub(crate) async fn run(command: &ServiceCommand) -> anyhow::Result<Exit> {
     let Some(manager) = this_manager() else {
         bail!(
             "services are supported on Linux with systemd and on macOS; here, start `weir serve` in another way"
         );
     };
     match command {
-        ServiceCommand::Install(opts) => install(&manager, opts),
-        ServiceCommand::Status => status(&manager),
-        ServiceCommand::Uninstall => uninstall(&manager),
+        ServiceCommand::Install(opts) => install(&manager, opts).await,
+        ServiceCommand::Status => status(&manager).await,
+        ServiceCommand::Uninstall => uninstall(&manager).await,
     }
 }
 
@@ -41,7 +41,7 @@ fn this_manager() -> Option<Manager> {
     }
 }
 
-fn install(manager: &Manager, opts: &ServiceInstallOpts) -> anyhow::Result<Exit> {
+async fn install(manager: &Manager, opts: &ServiceInstallOpts) -> anyhow::Result<Exit> {
     let serve = check_options(&opts.serve)?;
     let definition = Definition::of_this_program(&serve)?;
     let text = (manager.render)(&definition);
@@ -60,7 +60,7 @@ fn install(manager: &Manager, opts: &ServiceInstallOpts) -> anyhow::Result<Exit>
         return Ok(Exit::Success);
     }
     for step in &manager.start {
-        step.run().context("the service is installed and could not be started")?;
+        step.run().await.context("the service is installed and could not be started")?;
     }
     tell(&format!("The service is running. Its log: {}", manager.logs));
     tell("`weir token add NAME` makes a token for the page.");
@@ -91,12 +91,12 @@ fn check_options(serve: &[String]) -> anyhow::Result<Vec<String>> {
     Ok(serve)
 }
 
-fn status(manager: &Manager) -> anyhow::Result<Exit> {
+async fn status(manager: &Manager) -> anyhow::Result<Exit> {
     if !manager.file.exists() {
         println(&format!("not installed ({} does not exist)", manager.file.display()))?;
         return Ok(Exit::ErrorResult);
     }
-    let is_running = manager.is_running.succeeds()?;
+    let is_running = manager.is_running.succeeds().await?;
     println(&format!(
         "{}\nunit  {}\nlog   {}",
         if is_running { "running" } else { "installed and not running" },
@@ -106,18 +106,18 @@ fn status(manager: &Manager) -> anyhow::Result<Exit> {
     Ok(if is_running { Exit::Success } else { Exit::ErrorResult })
 }
 
-fn uninstall(manager: &Manager) -> anyhow::Result<Exit> {
+async fn uninstall(manager: &Manager) -> anyhow::Result<Exit> {
     let file = &manager.file;
     if !file.exists() {
         tell(&format!("The service is not installed ({} does not exist)", file.display()));
         return Ok(Exit::Success);
     }
     for step in &manager.stop {
-        step.run().context("the service could not be stopped, so it was not removed")?;
+        step.run().await.context("the service could not be stopped, so it was not removed")?;
     }
     std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
     for step in &manager.forget {
-        step.run()?;
+        step.run().await?;
     }
     tell(&format!("Removed {}. Sessions and settings stay where they are.", file.display()));
     Ok(Exit::Success)

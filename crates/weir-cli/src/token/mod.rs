@@ -27,12 +27,8 @@ fn open(data: &Path) -> anyhow::Result<Tokens> {
 }
 
 fn add(opts: AddTokenOpts) -> anyhow::Result<Exit> {
-    if opts.name.trim().is_empty() || opts.name.chars().any(char::is_control) {
-        return Err(UsageError("the name must not be empty or hold control characters".to_owned()).into());
-    }
-    if weir_server::token_name_is_reserved(&opts.name) {
-        let why = "this name is reserved for the server itself; choose another one";
-        return Err(UsageError(why.to_owned()).into());
+    if let Some(problem) = weir_server::token_name_problem(&opts.name) {
+        return Err(UsageError(problem.to_owned()).into());
     }
     if opts.role == Role::Admin && opts.session.is_some() {
         return Err(UsageError("an admin is for all sessions; leave out --session".to_owned()).into());
@@ -120,7 +116,8 @@ fn in_words(ms: i64) -> String {
         seconds if seconds < 120 => format!("in {seconds} s"),
         seconds if seconds < 2 * 3600 => format!("in {} min", seconds / 60),
         seconds if seconds < 2 * 86400 => format!("in {} h", seconds / 3600),
-        seconds => format!("in {} days", seconds / 86400),
+        // A token that was made for 30 days a moment ago ends in 30 days.
+        seconds => format!("in {} days", (seconds + 43200) / 86400),
     }
 }
 

@@ -40,16 +40,18 @@ pub(crate) fn tell_if_left_out(cwd: Option<&Path>, trust: &FolderTrust) {
     let Ok(found) = scan(&folder, home().as_deref()) else { return };
     let why = match file.standing(&folder, &found) {
         Ok(Standing::Trusted) => return,
-        Ok(Standing::New) => "nobody has trusted this folder",
-        Ok(Standing::Changed) => "they have changed since this folder was trusted",
+        Ok(Standing::New) => "nobody has trusted it",
+        Ok(Standing::Changed) => "they have changed since it was trusted",
         Err(_) => "it cannot be read which folders are trusted",
     };
     if let Some(summary) = summary(&found) {
-        tell(&format!("weir: {summary} of this folder are left out, because {why}; `weir trust` shows them"));
+        tell(&format!(
+            "weir: this folder's own settings are off ({summary}): {why}; `weir trust` shows them"
+        ));
     }
 }
 
-/// How many of what there are; none where there is nothing.
+/// What there is, such as `hook × 2, environment`; none where there is nothing.
 fn summary(found: &Findings) -> Option<String> {
     let mut counts: Vec<(FindingKind, usize)> = Vec::new();
     for item in &found.items {
@@ -58,8 +60,11 @@ fn summary(found: &Findings) -> Option<String> {
             _ => counts.push((item.kind, 1)),
         }
     }
-    let words: Vec<String> =
-        counts.iter().map(|(kind, count)| format!("{} ({count})", kind.as_str())).collect();
+    let word = |&(kind, count): &(FindingKind, usize)| match count {
+        1 => kind.as_str().to_owned(),
+        count => format!("{} × {count}", kind.as_str()),
+    };
+    let words: Vec<String> = counts.iter().map(word).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
@@ -90,7 +95,9 @@ pub(crate) fn run(opts: TrustOpts) -> anyhow::Result<Exit> {
     } else {
         show(&folder, &found, standing)?;
     }
-    if standing == Standing::Trusted || opts.show {
+    // Nothing that would run is nothing to ask about.
+    let has_question = standing != Standing::Trusted && !found.items.is_empty();
+    if opts.show || !(has_question || opts.yes) {
         return Ok(Exit::Success);
     }
     if !opts.yes && !asked(&folder)? {
@@ -104,17 +111,21 @@ pub(crate) fn run(opts: TrustOpts) -> anyhow::Result<Exit> {
 
 fn show(folder: &Path, found: &Findings, standing: Standing) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let standing = match standing {
-        Standing::Trusted => "trusted",
-        Standing::Changed => "trusted once, but its files have changed since",
-        Standing::New => "not trusted",
-    };
-    writeln!(out, "{} is {standing}.", clean(&folder.display().to_string()))?;
+    let name = folder.display().to_string();
+    let name = clean(&name);
     if found.items.is_empty() {
-        writeln!(out, "It has no settings, hooks, MCP servers or instructions of its own.")?;
+        writeln!(
+            out,
+            "{name} has no settings, hooks, MCP servers or instructions of its own: nothing to trust."
+        )?;
         return Ok(());
     }
-    writeln!(out, "The CLI would run or use this without asking:\n")?;
+    let (standing, verb) = match standing {
+        Standing::Trusted => ("trusted", "runs or uses"),
+        Standing::Changed => ("trusted once, but its files have changed since", "would run or use"),
+        Standing::New => ("not trusted", "would run or use"),
+    };
+    writeln!(out, "{name} is {standing}.\nThe CLI {verb} this without asking:\n")?;
     let mut table = Table::new(&["KIND", "WHAT", "FILE"]);
     for item in &found.items {
         table.row([
@@ -141,7 +152,10 @@ fn asked(folder: &Path) -> anyhow::Result<bool> {
     write!(err, "Trust {} and let this run? [y/N] ", clean(&folder.display().to_string()))?;
     err.flush()?;
     let mut line = String::new();
-    std::io::stdin().read_line(&mut line).context("the answer cannot be read")?;
+    if std::io::stdin().read_line(&mut line).context("the answer cannot be read")? == 0 {
+        // Ctrl-D leaves the cursor behind the question.
+        writeln!(err)?;
+    }
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 

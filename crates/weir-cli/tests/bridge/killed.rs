@@ -14,7 +14,7 @@ use weir_bridge::store::BridgeStore;
 use crate::common::{Place, Running, eventually};
 use crate::double::{Double, TOKEN};
 
-const ANNA: i64 = 100;
+pub(crate) const ANNA: i64 = 100;
 
 /// The instants: what the call writes that is never answered.
 const FIRST_SIGN: &str = "\u{2026}";
@@ -22,14 +22,14 @@ const FIRST_TEXT: &str = "The first";
 const WHOLE_TEXT: &str = "The end.";
 const SECOND_ANSWER: &str = "The second.";
 
-struct Chat {
-    place: Place,
-    double: Double,
-    config: String,
+pub(crate) struct Chat {
+    pub(crate) place: Place,
+    pub(crate) double: Double,
+    pub(crate) config: String,
 }
 
 impl Chat {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let place = Place::new();
         let double = Double::start().await;
         let config = format!(

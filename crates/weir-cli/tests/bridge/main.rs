@@ -11,6 +11,8 @@ mod double;
 #[path = "../../../weir-telegram/tests/telegram/html.rs"]
 mod html;
 mod killed;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod serving;
 #[path = "../serve/support.rs"]
 #[expect(dead_code, reason = "the tests of the server use more of it")]

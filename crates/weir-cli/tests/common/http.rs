@@ -133,6 +133,7 @@ impl Client {
             ("Host", self.address.as_str()),
             ("Authorization", authorization.as_str()),
             ("Content-Type", "application/json"),
+            ("Accept", "text/event-stream"),
         ];
         self.stream("POST", path, &headers, body.to_string().as_bytes())
     }

@@ -53,6 +53,8 @@ pub(crate) struct Place {
     folder: TempDir,
     environment: Vec<(OsString, OsString)>,
     umask: Option<&'static str>,
+    /// Whether writing beyond a limit is an error and not the end.
+    survives_file_limit: bool,
 }
 
 impl Place {
@@ -72,7 +74,7 @@ impl Place {
             ("SIMULATED_CLAUDE_PACE".into(), "0".into()),
             ("TERM".into(), "xterm-256color".into()),
         ];
-        Self { folder, environment, umask: None }
+        Self { folder, environment, umask: None, survives_file_limit: false }
     }
 
     /// Sets a variable for what is started from now on.
@@ -90,6 +92,12 @@ impl Place {
     /// What is started from now on takes away these rights of the files that it makes, as in `022`.
     pub(crate) fn umask(mut self, umask: &'static str) -> Self {
         self.umask = Some(umask);
+        self
+    }
+
+    /// For what is started from now on, a write beyond the limit for files is an error and not the end.
+    pub(crate) fn survives_file_limit(mut self) -> Self {
+        self.survives_file_limit = true;
         self
     }
 
@@ -116,13 +124,15 @@ impl Place {
     )]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let weir = env!("CARGO_BIN_EXE_weir");
-        let mut command = match self.umask {
-            None => Command::new(weir),
-            Some(umask) => {
-                let mut shell = Command::new("/bin/sh");
-                shell.args(["-c", &format!("umask {umask}; exec \"$@\""), "sh", weir]);
-                shell
-            }
+        let umask = self.umask.map(|umask| format!("umask {umask}; "));
+        let ignored = self.survives_file_limit.then(|| "trap '' XFSZ; ".to_owned());
+        let before: String = umask.into_iter().chain(ignored).collect();
+        let mut command = if before.is_empty() {
+            Command::new(weir)
+        } else {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", &format!("{before}exec \"$@\""), "sh", weir]);
+            shell
         };
         command.args(args).env_clear().envs(self.environment.iter().cloned());
         command.current_dir(self.workspace()).stdin(Stdio::null());

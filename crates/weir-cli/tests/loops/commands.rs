@@ -94,7 +94,8 @@ fn the_allowlist_is_looked_at_before_anything_is_spent() {
 fn a_denial_halts_and_prints_tool_input_and_rule() {
     let place = Place::new();
     let list = "- [ ] A\n  @@[{\"tool\":\"WebFetch\",\"input\":{\"url\":\"https://example.com/\",\"prompt\":\"x\"}},{\"text\":\"x\"}]\n";
-    repository(&place, list, "");
+    let rules = "[loop.coder]\nallowed_tools = [\"Read\", \"WebFetch(domain:docs.rs)\"]\n";
+    repository(&place, list, rules);
     let done = weir_loop(&place, &["run"]).expect(6);
     for part in [
         "not allowed: WebFetch https://example.com/",
@@ -181,6 +182,39 @@ fn a_plan_is_made_and_its_questions_go_on_in_the_same_session() {
         "- [ ] First\n- [ ] Second\n  - needs: First\n"
     );
     weir_loop(&place, &["plan", "PRD.md"]).expect(2);
+    // What planning has cost is a part of the run's budget, once.
+    let planned: serde_json::Value = serde_json::from_str(
+        &std::fs::read_to_string(place.workspace().join(".ralph/state/planning.json")).unwrap(),
+    )
+    .unwrap();
+    let costs: Vec<f64> =
+        planned.as_array().unwrap().iter().map(|p| p["cost_usd"].as_f64().unwrap()).collect();
+    assert_eq!(costs.len(), 2);
+    std::fs::write(place.workspace().join("TASKS.md"), task("First", "echo 1 > one.txt")).unwrap();
+    git(&place, &["add", "-A"]);
+    git(&place, &["commit", "-qm", "Planned"]);
+    weir_loop(&place, &["run"]).expect(0);
+    let budget = || -> serde_json::Value {
+        serde_json::from_str(
+            &std::fs::read_to_string(place.workspace().join(".ralph/state/budget.json")).unwrap(),
+        )
+        .unwrap()
+    };
+    let state = state(&place);
+    let worked: f64 = kept["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|task| task["attempts"].as_array().cloned().unwrap_or_default())
+        .filter_map(|a| a["cost_usd"].as_f64())
+        .sum();
+    let all = costs.iter().sum::<f64>() + worked;
+    assert!(
+        all > worked && (budget()["total_cost_usd"].as_f64().unwrap() - all).abs() < 1e-9,
+        "{:?} {all}",
+        budget()
+    );
+    assert!(!place.workspace().join(".ralph/state/planning.json").exists());
 }
 
 #[test]

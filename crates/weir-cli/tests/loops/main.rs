@@ -21,3 +21,5 @@ mod limits;
 mod news;
 mod page;
 mod repository;
+#[cfg(target_os = "linux")]
+mod sandbox;

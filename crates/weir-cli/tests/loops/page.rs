@@ -97,7 +97,11 @@ fn a_session_that_is_stopped_on_the_page_ends_its_task_and_the_next_one_begins()
     running.finish().expect(1);
     assert_eq!(commits(&place), ["Quick"]);
     let failure = &state(&place)["tasks"][0]["failure"];
-    assert!(failure["output"].as_str().unwrap().contains("Somebody has stopped"), "{failure}");
+    assert_eq!(
+        (&failure["outcome"], &failure["reason"]),
+        (&json!("stopped"), &json!("a person stopped the session"))
+    );
+    assert_eq!(failure["output"], json!(null), "nothing went wrong");
     place.wait_until_empty();
 }
 

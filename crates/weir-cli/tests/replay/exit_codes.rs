@@ -15,7 +15,7 @@ fn recorded_streams_end_in_their_codes() {
         ("2.1.9", "resume-missing", 1),
         ("2.1.325", "max-turns", 1),
         ("2.1.9", "max-turns", 1),
-        ("2.1.325", "sigint", 1),
+        ("2.1.325", "sigint", 130),
         // What comes after the interrupt counts.
         ("2.1.325", "interrupt", 0),
         ("2.1.9", "interrupt", 0),
@@ -41,15 +41,16 @@ fn recorded_streams_end_in_their_codes() {
 }
 
 #[test]
-fn a_stream_that_ends_with_an_interrupt_is_an_error() {
+fn a_stream_that_ends_with_an_interrupt_is_told_as_one() {
     for version in ["2.1.325", "2.1.9"] {
         let whole = std::fs::read_to_string(capture(version, "interrupt")).unwrap();
         let is_result = |line: &&str| line.contains(r#""type":"result""#);
         let end = whole.lines().position(|line| is_result(&line)).unwrap();
         let lines: Vec<&str> = whole.lines().take(end + 1).collect();
         let done = replay_input(&[], &stream(&lines));
-        assert_eq!(done.code, Some(1), "{version}: {}", done.stderr);
-        assert_eq!(done.json()["is_error"], true);
+        assert_eq!(done.code, Some(130), "{version}: {}", done.stderr);
+        let json = done.json();
+        assert_eq!((&json["is_error"], &json["interrupted"]), (&false.into(), &true.into()));
     }
 }
 

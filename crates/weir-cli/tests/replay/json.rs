@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{INIT, SAYS_HELLO, SUCCESS, capture, captures, replay_file, replay_input, stream};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "session_id",
     "model",
     "version",
@@ -12,6 +12,7 @@ const KEYS: [&str; 20] = [
     "stream_text",
     "degraded",
     "is_error",
+    "interrupted",
     "subtype",
     "usage",
     "model_usage",
@@ -68,6 +69,7 @@ fn a_plain_answer() {
       "degraded": false,
       "duration_ms": 341,
       "final_text": "Hello! How can I help?",
+      "interrupted": false,
       "is_error": false,
       "malformed_lines": 0,
       "model": "claude-opus-5-5",
@@ -110,6 +112,7 @@ fn a_tool_that_was_not_allowed() {
       "degraded": false,
       "duration_ms": 967,
       "final_text": "I could not write.",
+      "interrupted": false,
       "is_error": false,
       "malformed_lines": 0,
       "model": "claude-sonnet-4-5-20250929",

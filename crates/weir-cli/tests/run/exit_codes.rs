@@ -143,6 +143,6 @@ fn code_130_interrupted() {
     running.wait_for_stderr("press Ctrl-C again");
     running.signal(Signal::INT);
     let object = running.finish().expect(130).json();
-    assert_eq!(object["error"], "interrupted", "{object:#}");
+    assert_eq!((&object["interrupted"], &object["is_error"]), (&true.into(), &false.into()), "{object:#}");
     assert!(object["session_id"].is_string(), "{object:#}");
 }

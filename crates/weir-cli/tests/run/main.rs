@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod endings;
 mod exit_codes;
 mod options;
 mod outputs;

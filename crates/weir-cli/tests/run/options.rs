@@ -141,3 +141,42 @@ fn the_help_reads_well_on_80_columns() {
         }
     }
 }
+
+/// A program of these lines.
+#[expect(clippy::unwrap_used, reason = "a test without its files should stop")]
+fn program(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Written beside and moved, so that it is never open for writing while it is started.
+    let fresh = path.with_extension("fresh");
+    std::fs::write(&fresh, text).unwrap();
+    std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(fresh, path).unwrap();
+}
+
+#[test]
+fn a_script_runs_with_an_interpreter_that_only_the_login_shell_has() {
+    let place = Place::new();
+    let claude = place.path("simulated-claude");
+    // `node` is at the one place, the script at another, and neither is in the PATH of Weir.
+    let node = format!("#!/bin/sh\nshift\nexec {} \"$@\"\n", claude.display());
+    program(&place.path("node/bin/only-here"), &node);
+    program(&place.path("tools/bin/claude"), "#!/usr/bin/env only-here\n");
+    let path =
+        format!("{}:{}:/usr/bin:/bin", place.path("tools/bin").display(), place.path("node/bin").display());
+    let shell = format!("#!/bin/sh\nPATH='{path}'\nexport PATH\nexec /bin/sh -c \"$3\"\n");
+    program(&place.path("shell"), &shell);
+    let shell = place.path("shell");
+    let script = place.path("tools/bin/claude");
+    let place = place.without("WEIR_CLAUDE").set("PATH", "/usr/bin:/bin").set("SHELL", shell);
+    // Found by the login shell, and named, which needs its PATH all the same.
+    assert_eq!(place.weir(&["run", "-q", SAYS_HELLO]).expect(0).text(), "Hello there\n");
+    let named = ["run", "-q", "--claude", script.to_str().unwrap(), SAYS_HELLO];
+    assert_eq!(place.weir(&named).expect(0).text(), "Hello there\n");
+    let doctor = place.weir(&["doctor", "--offline"]);
+    assert!(doctor.text().contains("node/bin/only-here"), "{doctor:?}");
+    // A manager of versions puts the interpreter next to the script.
+    program(&place.path("tools/bin/only-here"), &node);
+    let place = place.set("SHELL", "/nowhere/sh");
+    assert_eq!(place.weir(&named).expect(0).text(), "Hello there\n");
+}

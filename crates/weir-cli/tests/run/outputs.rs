@@ -57,7 +57,7 @@ fn text_comes_while_it_is_written() {
 }
 
 /// The keys of the contract.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "session_id",
     "model",
     "version",
@@ -65,6 +65,8 @@ const KEYS: [&str; 20] = [
     "stream_text",
     "degraded",
     "is_error",
+    "interrupted",
+    "warning",
     "subtype",
     "usage",
     "model_usage",

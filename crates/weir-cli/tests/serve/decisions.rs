@@ -4,16 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::common::{TOUCHES, script};
+use crate::common::{TOUCHES, eventually, script};
 use crate::support::Served;
 
-/// The request that waits.
+/// The request that waits. After an answer the session says for a moment that it still waits, and nothing is open.
 fn open_request(served: &Served, session: &str) -> Value {
-    served.wait_for_status(session, "waiting");
-    let mut events = served.follow(session, "view");
-    let snapshot = events.wait("snapshot").json();
-    let requests = snapshot["view"]["requests"].as_array().unwrap();
-    requests.iter().find(|request| request["state"]["state"] == "open").unwrap().clone()
+    eventually("an open request", || {
+        let mut events = served.follow(session, "view");
+        let snapshot = events.wait("snapshot").json();
+        let requests = snapshot["view"]["requests"].as_array()?;
+        requests.iter().find(|request| request["state"]["state"] == "open").cloned()
+    })
 }
 
 fn path(session: &str, request: &Value) -> String {

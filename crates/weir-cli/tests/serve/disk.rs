@@ -1,6 +1,6 @@
 //! A server whose disk is full: what it says, what still works, and that it is well again without a restart.
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::{Value, json};
 use weir_testkit::small_disk::{available, drain, empty, fill, mounted, run_test};
 
@@ -90,6 +90,57 @@ fn a_full_disk_is_told_and_is_well_again_without_a_restart() {
     let check =
         served.place.weir(&["store", "check", "--json", "--data-dir", &data(&served.place)]).expect(0);
     assert_eq!(check.json()["ok"], true);
+}
+
+/// Lets no file of a server grow beyond this size: every write that does fails, as on a disk that is broken.
+fn limit_files(served: &Served, bytes: Option<u64>) {
+    let limit = Rlimit { current: bytes, maximum: None };
+    prlimit(Pid::from_raw(served.running().pid().cast_signed()), Resource::Fsize, limit).unwrap();
+}
+
+#[test]
+fn a_disk_that_fails_is_told_and_is_well_again_without_a_restart() {
+    let mut served = Served::in_place(Place::new().survives_file_limit(), &[]);
+    let one = served.session();
+    served.send(&one, &says("before"));
+    served.wait_for_status(&one, "idle");
+    limit_files(&served, Some(0));
+    let body = json!({"client_id": "a", "text": says("never")});
+    let path = format!("/v1/sessions/{one}/messages");
+    let refused = served.client.post(&path, &body).expect(503);
+    assert_eq!(refused.json()["code"], "store_unusable");
+    served.client.post("/v1/sessions", &json!({"cwd": served.place.workspace()})).expect(503);
+    let (status, told) = ready(&served);
+    assert_eq!((status, &told["status"]), (503, &Value::from("store_unusable")), "{told}");
+    assert!(!told.to_string().contains(&data(&served.place)), "anyone may ask: {told}");
+    served.client.get(&format!("/v1/sessions/{one}/transcript")).expect(200);
+    limit_files(&served, None);
+    eventually("ready again", || (ready(&served).0 == 200).then_some(()));
+    served.client.post(&path, &body).expect(202);
+    served.wait_for_status(&one, "idle");
+    let done = served.stop();
+    assert!(done.stderr.contains("cannot be used"), "{}", done.stderr);
+}
+
+#[test]
+fn a_data_folder_that_is_taken_away_is_told() {
+    let served = Served::start();
+    std::fs::rename(served.place.path("data"), served.place.path("kept")).unwrap();
+    let (status, told) = ready(&served);
+    assert_eq!((status, &told["status"]), (503, &Value::from("store_unusable")), "{told}");
+    std::fs::rename(served.place.path("kept"), served.place.path("data")).unwrap();
+    assert_eq!(ready(&served).0, 200);
+}
+
+#[test]
+fn a_file_that_only_helps_is_no_reason_not_to_start() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("data/address")).unwrap();
+    let mut served = Served::in_place(place, &[]);
+    let one = served.session();
+    served.send(&one, &says("it works"));
+    served.wait_for_status(&one, "idle");
+    assert!(served.stop().stderr.contains("will print no link"));
 }
 
 fn data(place: &Place) -> String {

@@ -27,16 +27,23 @@ struct Real {
 
 impl Real {
     fn start(more: &[&str]) -> Option<Self> {
+        Self::in_place(Place::new(), more)
+    }
+
+    fn in_place(place: Place, more: &[&str]) -> Option<Self> {
         let cli = RealCli::required().unwrap().into_iter().max_by_key(|cli| cli.version)?;
+        Some(Self::on(&cli, place, more))
+    }
+
+    fn on(cli: &RealCli, mut place: Place, more: &[&str]) -> Self {
         let (api, real) = (ScriptedApi::start().unwrap(), RealPlace::new().unwrap());
-        let mut place = Place::new();
         let mark = place.path("");
         for (name, value) in real.environment(&api.url()) {
             place = place.set(&name.to_string_lossy(), value);
         }
         let place = place.set("WEIR_CLAUDE", cli.program.as_os_str()).set("WEIR_TEST_PLACE", mark);
         let home = real.home();
-        Some(Self { served: Served::in_place(place, more), api, home, _real: real })
+        Self { served: Served::in_place(place, more), api, home, _real: real }
     }
 
     /// Sends a text and waits for its answer.
@@ -239,6 +246,30 @@ fn reading_in_advance_ends_at_the_folder() {
     real.served.client.post(&format!("/v1/sessions/{session}/stop"), &json!({})).expect(200);
 }
 
+/// Older versions follow links where a rule allows reading, so that none is passed.
+#[test]
+fn reading_in_advance_follows_no_link_out_of_the_folder() {
+    for cli in RealCli::required().unwrap() {
+        let real = Real::on(&cli, Place::new(), &[]);
+        let place = &real.served.place;
+        let (outside, link) = (place.path("outside"), place.workspace().join("link"));
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("secret.txt"), SECRET).unwrap();
+        std::fs::write(place.workspace().join("open.txt"), "nothing-to-hide").unwrap();
+        symlink(&outside, &link).unwrap();
+        for rule in ["Read", "Read(link/**)", "Grep"] {
+            let session = real.served.session_with(&json!({"allowed_tools": [rule]}));
+            let read = |path: PathBuf| json!({"tool": "Read", "input": {"file_path": path}}).to_string();
+            let steps = [read(place.workspace().join("open.txt")), read(link.join("secret.txt"))];
+            real.served.send(&session, &script(&steps.join(",")));
+            real.served.wait_for_status(&session, "waiting");
+            assert!(real.model_knows("nothing-to-hide"), "{}: reading inside was asked about", cli.version);
+            assert!(!real.model_knows(SECRET), "{}: {rule}", cli.version);
+            real.served.client.post(&format!("/v1/sessions/{session}/stop"), &json!({})).expect(200);
+        }
+    }
+}
+
 #[test]
 fn a_folder_is_looked_at_before_each_start() {
     let mut served = Served::with(&["--idle", "1s"]);
@@ -313,7 +344,29 @@ fn a_folder_is_trusted_by_a_person_after_it_was_shown() {
     real.ask(&session, "hello again");
     assert!(ran.exists(), "trusted, and yet its hook did not run");
 
+    // The CLI takes over changed settings while it runs. Nobody has trusted these.
+    let (unseen, program) = (served.place.path("unseen"), served.place.path("unseen-tool"));
+    let changed = |file: &std::path::Path| json!([{"hooks": [{"type": "command", "command": format!("touch {}", file.display())}]}]);
+    let settings = json!({"hooks": {"UserPromptSubmit": changed(&unseen), "PreToolUse": changed(&program)}});
+    std::fs::write(workspace.join(".claude/settings.json"), settings.to_string()).unwrap();
+    let look = json!({"tool": "Read", "input": {"file_path": workspace.join(".claude/settings.json")}});
+    real.ask(&session, &script(&format!("{look},{}", json!({"text": "looked"}))));
+    assert!(!unseen.exists() && !program.exists(), "a hook ran that nobody has seen");
+
+    // A change of mind in another program counts from the next message on.
+    let folder = served.client.get(&query).expect(200).json();
+    served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(200);
+    real.ask(&session, "trusted again");
+    assert!(unseen.exists(), "trusted, and yet its hook did not run");
+    let data = served.place.path("data").display().to_string();
+    served.place.weir(&["trust", "--forget", "--data-dir", &data, &cwd]).expect(0);
+    std::fs::remove_file(&unseen).unwrap();
+    real.ask(&session, "not trusted any more");
+    assert!(!unseen.exists(), "a hook ran after the trust was taken back");
+
     // A change asks again, and so does a change of mind.
+    let folder = served.client.get(&query).expect(200).json();
+    served.client.ask("PUT", "/v1/folder/trust", &[], Some(&trust(&folder["seal"]))).expect(200);
     std::fs::write(workspace.join(".mcp.json"), r#"{"mcpServers":{}}"#).unwrap();
     assert_eq!(served.client.get(&query).expect(200).json()["standing"], "changed");
     let forgotten =
@@ -344,6 +397,37 @@ fn a_sandbox_is_a_fence_and_not_a_check() {
     );
     assert!(!written.exists(), "something was written outside");
     assert_eq!(std::fs::read_to_string(served.place.workspace().join("inside.txt")).unwrap(), "fenced\n");
+}
+
+#[test]
+fn no_secret_of_a_chat_is_in_the_environment_of_the_agent() {
+    let place = Place::new().set("CHAT_SECRET", SECRET);
+    let config = place.path("bridge.toml");
+    let webhook =
+        "[webhook]\nlisten = '127.0.0.1:0'\nurl = 'http://127.0.0.1:9/'\nsecret = { env = 'CHAT_SECRET' }\n";
+    let (data, workspace) = (place.path("chats"), place.workspace());
+    let places =
+        format!("data_dir = '{}'\n[defaults]\nworkspace = '{}'\n", data.display(), workspace.display());
+    std::fs::write(&config, places + webhook).unwrap();
+    let more = ["--bridge", &config.display().to_string(), "--allow-tools", "Bash"];
+    let Some(real) = Real::in_place(place, &more) else { return };
+    let session = real.served.session_with(&json!({"allowed_tools": ["Bash"]}));
+    let look = json!({"tool": "Bash", "input": {"command": "env"}});
+    real.ask(&session, &script(&format!("{look},{}", json!({"text": "done"}))));
+    assert!(real.model_knows("ANTHROPIC_BASE_URL=") && !real.model_knows(SECRET));
+}
+
+#[test]
+fn a_fence_with_the_keys_inside_means_no_server() {
+    let place = Place::new();
+    let home = place.path("");
+    let root = home.display().to_string();
+    let arguments = ["--sandbox", "--root", &root].map(str::to_owned);
+    let arguments = crate::support::arguments(&place, &arguments);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = place.weir(&arguments);
+    assert_eq!(done.code, Some(2), "{done:?}");
+    assert!(done.stderr.contains("--sandbox: sessions could reach"), "{done:?}");
 }
 
 #[test]

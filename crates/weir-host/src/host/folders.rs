@@ -101,6 +101,16 @@ impl Host {
     }
 }
 
+/// What a folder would run, if a person has trusted it as it is. Blocks.
+pub(crate) fn trusted_seal(
+    home: &Option<PathBuf>,
+    trust: &Option<Arc<TrustFile>>,
+    folder: &Path,
+) -> Option<String> {
+    let report = report(home, trust, &folder.canonicalize().ok()?).ok()?;
+    (report.standing == Standing::Trusted).then(|| report.seal())
+}
+
 fn report(
     home: &Option<PathBuf>,
     trust: &Option<Arc<TrustFile>>,

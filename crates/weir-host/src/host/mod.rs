@@ -1,5 +1,6 @@
 //! The host: what programs use.
 
+mod client_tools;
 mod folders;
 mod opening;
 mod reading;
@@ -8,6 +9,7 @@ mod talking;
 mod watching;
 
 pub use folders::FolderReport;
+pub(crate) use folders::trusted_seal;
 pub(crate) use opening::FORKING;
 
 use std::sync::Arc;

@@ -47,6 +47,7 @@ impl Host {
         let cwd = self.allowed_folder(&new.cwd).await?;
         let kept = KeptSettings {
             permission_mode: new.permission_mode,
+            tools: new.tools,
             allowed_tools: new.allowed_tools,
             disallowed_tools: new.disallowed_tools,
             system_prompt: new.system_prompt,
@@ -54,6 +55,8 @@ impl Host {
             max_cost_usd: new.max_cost_usd,
             max_turns: new.max_turns,
             ask_timeout_s: new.ask_timeout_s,
+            client_tools: new.client_tools,
+            no_session_persistence: new.no_session_persistence,
             output_schema: new.output_schema,
             origin: if new.origin.is_empty() { "api".to_owned() } else { new.origin },
             created_by: by.name.clone(),
@@ -152,6 +155,15 @@ impl Host {
             }
             None => Ok(SessionInfo::of(&self.row(id).await?)),
         }
+    }
+
+    /// The session that has this key.
+    ///
+    /// # Errors
+    /// If there is none, or the log cannot be read.
+    pub async fn with_key(&self, key: &str) -> Result<SessionInfo, HostError> {
+        let found = self.core.options.store.find(Lookup::Key(key.to_owned())).await?;
+        found.map(|row| self.info_of(&row)).ok_or_else(|| HostError::NoSuchKey(key.to_owned()))
     }
 
     /// Gives a session another name, or none.
@@ -363,6 +375,9 @@ fn fork(
     branch: Option<Branch>,
 ) -> Result<Conversation, HostError> {
     let store = &*core.options.store;
+    if kept(parent).no_session_persistence {
+        return Err(HostError::NotKept);
+    }
     let id = ConversationId::random();
     let end = match &branch {
         Some(branch) => Some(end_of_answer(core, parent, &branch.message)?),

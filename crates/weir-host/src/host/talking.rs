@@ -20,7 +20,9 @@ use crate::facts;
 use crate::info::{SessionInfo, SessionStatus};
 use crate::item::{Item, Note};
 use crate::ledger::Record;
-use crate::message::{Accepted, Finished, MessageInfo, MessageMode, MessageState, NewMessage, StoredMessage};
+use crate::message::{
+    Accepted, Finished, MessageInfo, MessageMode, MessageState, NewMessage, PICTURES, StoredMessage,
+};
 use crate::metrics::count;
 use crate::pages::ResumeReport;
 use crate::room::{Room, State};
@@ -46,6 +48,16 @@ impl Host {
         message: NewMessage,
         by: &Actor,
     ) -> Result<Accepted, HostError> {
+        self.accept(id, message, by).await.map(|(accepted, _)| accepted)
+    }
+
+    /// Accepts a message, and tells its place in the log.
+    pub(super) async fn accept(
+        &self,
+        id: &ConversationId,
+        message: NewMessage,
+        by: &Actor,
+    ) -> Result<(Accepted, u64), HostError> {
         self.check_open()?;
         let files = message.files.clone();
         let mut message = self.checked(message, by)?;
@@ -68,12 +80,13 @@ impl Host {
         };
         let done = recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
         if !done.new {
-            return self.accepted_before(&room, id, &message, done.seq).await;
+            let accepted = self.accepted_before(&room, id, &message, done.seq).await?;
+            return Ok((accepted, done.seq));
         }
         count(&self.core.counters.messages, 1);
         let state = room.lock();
         let state = state.book.ledger.get(&message_id).map_or(MessageState::Queued, |record| record.state);
-        Ok(Accepted { message_id, state, duplicate: false, differs: false })
+        Ok((Accepted { message_id, state, duplicate: false, differs: false }, done.seq))
     }
 
     fn checked(&self, message: NewMessage, by: &Actor) -> Result<StoredMessage, HostError> {
@@ -96,8 +109,7 @@ impl Host {
         if message.client_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > LONGEST_CLIENT_ID) {
             return invalid("the client id must have 1 to 256 bytes");
         }
-        let known = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-        if message.images.iter().any(|image| !known.contains(&image.media_type.as_str())) {
+        if message.images.iter().any(|image| !PICTURES.contains(&image.media_type.as_str())) {
             return invalid("a picture must be a PNG, JPEG, GIF or WebP");
         }
         if message.images.iter().any(|image| image.data.is_empty()) {
@@ -155,6 +167,9 @@ impl Host {
         }
         if state.row.archived {
             return Err(HostError::Archived);
+        }
+        if facts::is_gone(state) {
+            return Err(HostError::NotKept);
         }
         let most = self.core.options.most_queued;
         if state.book.ledger.queued().count() >= most {
@@ -538,7 +553,7 @@ fn unless_absent(told: Result<(), SessionError>) -> Result<(), HostError> {
 
 impl Room {
     /// Writes down who did something. Nobody waits for it.
-    fn note(&self, action: &str, by: &Actor) {
+    pub(super) fn note(&self, action: &str, by: &Actor) {
         let note = Note::Control { action: action.to_owned(), by: by.name.clone() };
         drop(self.recorder.record(vec![Item::Note(note)], ConversationUpdate::default()));
     }

@@ -10,8 +10,11 @@ use weir_wire::RequestId;
 use super::Host;
 use crate::error::HostError;
 use crate::heard::{Heard, Watched};
+use crate::message::{Accepted, NewMessage};
+use crate::message_watch::MessageWatch;
 use crate::replay::{Opening, Replay};
 use crate::room::ViewerGuard;
+use crate::settings::Actor;
 use crate::viewer;
 use crate::watch::{Format, Watch, WatchQuery, hello, ticking};
 
@@ -121,5 +124,36 @@ impl Host {
             is_over: false,
             _guard: ViewerGuard::new(room),
         })
+    }
+
+    /// Accepts a message as [`Host::send`] does, and watches what comes of it in the form `agent` or `classic`. A message
+    /// that was accepted before is told from its beginning.
+    ///
+    /// # Errors
+    /// As [`Host::send`], or if too many watch, or the form has no turns.
+    pub async fn send_and_watch(
+        &self,
+        id: &ConversationId,
+        message: NewMessage,
+        by: &Actor,
+        query: WatchQuery,
+    ) -> Result<(Accepted, Option<MessageWatch>), HostError> {
+        if !matches!(query.format, Format::Agent | Format::Classic) {
+            let reason = "one message can be watched as agent or classic events only";
+            return Err(HostError::Invalid(reason.to_owned()));
+        }
+        let (accepted, seq) = self.accept(id, message, by).await?;
+        if accepted.differs {
+            return Ok((accepted, None));
+        }
+        let room = self.room(id).await?;
+        let epoch = self.core.options.store.epoch();
+        let query = WatchQuery { cursor: Some(Cursor::new(epoch, seq, None)), ..query };
+        let format = query.format;
+        let watch = self.watch(id, query).await?;
+        let (host, id, message) = (self.clone(), id.clone(), accepted.message_id.clone());
+        let finishing = Box::pin(async move { host.finished(&id, &message).await });
+        let message = accepted.message_id.clone();
+        Ok((accepted, Some(MessageWatch::new(watch, room, format, message, finishing))))
     }
 }

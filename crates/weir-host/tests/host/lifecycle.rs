@@ -6,6 +6,7 @@ use serde_json::json;
 use weir_host::{
     AllEvent, Branch, Host, HostError, ListSessions, MessageState, NewMessage, NewSession, SessionStatus,
 };
+use weir_transcript::{EntryBody, Notice, Status, TurnState};
 
 use crate::place::{Onlooker, Place, ask, id_of, me, says, script, send, soon, status, until};
 
@@ -381,5 +382,56 @@ async fn a_session_that_nobody_needs_is_not_in_memory() {
     drop(onlooker);
     until("a viewer that goes takes it along", || in_memory() == 0).await;
     assert_eq!(ask(&host, &id, says("two")).await, "two");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_kept_ends_with_its_process() {
+    let place = Place::new();
+    let host = place.host().await;
+    let new = NewSession { no_session_persistence: true, ..NewSession::new(place.work()) };
+    let info = host.create(new, &me()).await.unwrap().session;
+    assert!(info.no_session_persistence);
+    let id = id_of(&info);
+    assert_eq!(ask(&host, &id, says("one")).await, "one");
+    // The process has it, so it goes on.
+    assert_eq!(ask(&host, &id, says("two")).await, "two");
+    let projects = place.path("home/.claude/projects");
+    let kept = std::fs::read_dir(projects).into_iter().flatten().flatten().flat_map(|folder| {
+        std::fs::read_dir(folder.path()).into_iter().flatten().flatten().map(|file| file.path())
+    });
+    assert_eq!(kept.collect::<Vec<_>>(), Vec::<std::path::PathBuf>::new());
+    let fork = soon(host.fork(&id, None, &me())).await;
+    assert!(matches!(fork, Err(HostError::NotKept)), "{fork:?}");
+    soon(host.stop(&id, &me())).await.unwrap();
+    let refused = soon(host.send(&id, NewMessage::text(says("three")), &me())).await;
+    assert!(matches!(refused, Err(HostError::NotKept)), "{refused:?}");
+    // What was said can still be read.
+    let info = host.info(&id).await.unwrap();
+    assert!(!info.has_process && info.last_error.is_none(), "{info:?}");
+    soon(host.shut_down(Duration::ZERO)).await;
+}
+
+#[tokio::test]
+async fn a_stop_that_was_wanted_is_not_a_failure() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let mut onlooker = Onlooker::new(&host, &id, None).await;
+    send(&host, &id, script(&json!([{"text": "one two three", "wdelay": 60}]))).await;
+    let says_one = |entry: &weir_transcript::Entry| matches!(&entry.body, EntryBody::Text(text) if text.text.starts_with("one"));
+    onlooker.until("a word", |seen| seen.view.entries.iter().any(|entry| says_one(entry))).await;
+    soon(host.stop(&id, &me())).await.unwrap();
+    onlooker.until("the end", |seen| seen.view.status == Status::Ended).await;
+    assert_eq!(onlooker.view.turns[0].state, TurnState::Interrupted);
+    let is_error = |entry: &weir_transcript::Entry| {
+        matches!(
+            &entry.body,
+            EntryBody::Notice { notice: Notice::ProcessEnded { .. } | Notice::Error { .. } }
+        )
+    };
+    assert!(!onlooker.view.entries.iter().any(|entry| is_error(entry)), "{:#?}", onlooker.view.entries);
+    let info = status(&host, &id, SessionStatus::Idle).await;
+    assert_eq!(info.last_error, None);
     soon(host.shut_down(Duration::ZERO)).await;
 }

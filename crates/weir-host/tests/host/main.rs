@@ -8,6 +8,8 @@ mod brake;
 #[cfg(test)]
 mod broken_log;
 #[cfg(test)]
+mod client_tools;
+#[cfg(test)]
 mod crowding;
 #[cfg(test)]
 mod faulty;
@@ -17,6 +19,8 @@ mod flood;
 mod killed;
 #[cfg(test)]
 mod lifecycle;
+#[cfg(test)]
+mod message_stream;
 #[cfg(test)]
 mod place;
 #[cfg(test)]

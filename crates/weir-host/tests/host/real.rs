@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use weir_host::{Decision, Host, HostOptions, NewSession, SessionStatus};
+use weir_host::{Decision, Host, HostError, HostOptions, NewMessage, NewSession, SessionStatus};
 use weir_process::Environment;
 use weir_session::SessionOptions;
 use weir_store::{SqliteOptions, SqliteStore};
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::real::{Place, RealCli};
-use weir_transcript::{EntryBody, RequestState};
+use weir_transcript::{EntryBody, Notice, RequestState, TurnState};
 
 use crate::place::{ask, id_of, me, says, script, send, soon, status};
 
 /// A host on a real CLI, with its place and the API that it talks to.
-async fn host_on(cli: RealCli, change: impl FnOnce(&mut HostOptions)) -> (Host, Place, ScriptedApi) {
+pub(crate) async fn host_on(
+    cli: RealCli,
+    change: impl FnOnce(&mut HostOptions),
+) -> (Host, Place, ScriptedApi) {
     let api = ScriptedApi::start().unwrap();
     let place = Place::new().unwrap();
     let mut environment = Environment::only(Vec::<String>::new());
@@ -83,6 +86,62 @@ async fn a_real_cli_that_waits_for_a_person_stops_nobody() {
         log.events.iter().any(|event| event.payload.to_string().contains("No one answered within 1 s"));
     assert!(told && !file("c").exists());
     soon(host.shut_down(Duration::ZERO)).await;
+}
+
+/// The real CLI keeps nothing of such a session, tells what each message used, and a stop in mid-turn is no failure.
+#[tokio::test]
+async fn a_real_cli_keeps_nothing_of_a_session_that_is_not_to_be_kept() {
+    let mut clis = RealCli::required().unwrap_or_else(|error| panic!("{error}"));
+    clis.sort_by_key(|cli| cli.version);
+    for cli in clis {
+        let version = cli.version;
+        let (host, place, _api) = host_on(cli, |_| {}).await;
+        let cwd = place.directory().to_string_lossy().into_owned();
+        let new = NewSession {
+            no_session_persistence: true,
+            allowed_tools: vec!["Bash".into()],
+            ..NewSession::new(cwd)
+        };
+        let id = id_of(&host.create(new, &me()).await.unwrap().session);
+        assert_eq!(ask(&host, &id, says("one")).await, "one", "{version}");
+        let view = host.view(&id).await.unwrap();
+        let used = &view.usages.last().unwrap_or_else(|| panic!("{version}: no usage")).usage;
+        assert_eq!((used.input_tokens, used.output_tokens), (100, 50), "{version}");
+        let started = place.directory().join("started");
+        let command = format!("touch '{}'; sleep 60", started.display());
+        send(&host, &id, script(&json!([{"tool": "Bash", "input": {"command": command}}]))).await;
+        crate::place::until("the tool runs", || started.exists()).await;
+        soon(host.stop(&id, &me())).await.unwrap();
+        let view = host.view(&id).await.unwrap();
+        assert_eq!(view.turns.last().map(|turn| turn.state), Some(TurnState::Interrupted), "{version}");
+        let is_error = |entry: &weir_transcript::Entry| {
+            matches!(
+                &entry.body,
+                EntryBody::Notice { notice: Notice::ProcessEnded { .. } | Notice::Error { .. } }
+            )
+        };
+        assert!(!view.entries.iter().any(|entry| is_error(entry)), "{version}: {:#?}", view.entries);
+        let refused = host.send(&id, NewMessage::text(says("two")), &me()).await;
+        assert!(matches!(refused, Err(HostError::NotKept)), "{version}: {refused:?}");
+        let kept = transcripts(place.root());
+        assert!(kept.is_empty(), "{version}: {kept:?}");
+        soon(host.shut_down(Duration::ZERO)).await;
+    }
+}
+
+/// The CLI's transcripts below a folder.
+fn transcripts(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => found.extend(transcripts(&path)),
+            path if path.extension().is_some_and(|extension| extension == "jsonl") => found.push(path),
+            _ => {}
+        }
+    }
+    // Not a session: what the CLI's own history of prompts is called.
+    found.retain(|path| path.file_name().is_some_and(|name| name != "history.jsonl"));
+    found
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use weir_wire::MessageId;
 use super::log::{find_log, told_by_log};
 use super::run::{AgentEnd, AgentRun};
 use super::session::{
-    BACKGROUND, PATIENCE, Prepared, SessionFactory, Stopped, Why, prepare, too_long, wanted,
+    BACKGROUND, Prepared, SessionFactory, Stopped, Why, overdue, prepare, too_long, wanted,
 };
 use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
 
@@ -71,7 +71,7 @@ impl HostAgent {
 
     async fn work(&self, request: AgentRequest, around: Surroundings) -> AgentRun {
         let started = Instant::now();
-        let Prepared { mut options, mut stopped, rules, noticed, .. } =
+        let Prepared { mut options, mut stopped, rules, noticed, told } =
             prepare(&self.factory, &request, around);
         // Whoever watches wants to see it as it is written.
         options.partial_messages = true;
@@ -85,12 +85,8 @@ impl HostAgent {
             _ => AgentRun::default(),
         };
         noticed.into_run(&mut run);
+        run.warnings.clone_from(&told.lock().unwrap_or_else(PoisonError::into_inner).warnings);
         run.end = end(&finished, why, request.timeout);
-        if run.end == AgentEnd::Answered && was_stopped(&finished) {
-            run.is_error = true;
-            run.subtype = Some("stopped".to_owned());
-            run.errors = vec!["Somebody has stopped the session.".to_owned()];
-        }
         run.forked |= run.session_id.as_ref().is_some_and(|id| *id != request.session_id);
         run.session_id.get_or_insert(request.session_id);
         run.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -120,10 +116,10 @@ impl HostAgent {
                 }
                 (finished, None)
             }
-            why = stopped.reason() => (self.interrupt(&id, &message, stopped).await, Some(why)),
+            why = stopped.reason() => (self.interrupt(&id, &message, stopped, why).await, Some(why)),
         };
         // What people have sent besides is taken back: the task is over.
-        self.end_session(&id, stopped).await;
+        self.end_session(&id, stopped, told.1).await;
         told
     }
 
@@ -157,6 +153,7 @@ impl HostAgent {
         id: &ConversationId,
         message: &MessageId,
         stopped: &Stopped,
+        why: Why,
     ) -> Result<Finished, HostError> {
         let mut hurry = stopped.hurry.clone();
         let ended = async {
@@ -167,18 +164,19 @@ impl HostAgent {
         tokio::select! {
             () = ended => {}
             () = wanted(&mut hurry, Hurry::Now) => {}
-            () = tokio::time::sleep(PATIENCE) => {}
+            () = tokio::time::sleep(why.patience()) => {}
         }
-        self.end_session(id, stopped).await;
+        self.end_session(id, stopped, Some(why)).await;
         self.host.finished(id, message).await
     }
 
     /// Ends a session, with the usual patience until there is none.
-    async fn end_session(&self, id: &ConversationId, stopped: &Stopped) {
+    async fn end_session(&self, id: &ConversationId, stopped: &Stopped, why: Option<Why>) {
         let mut hurry = stopped.hurry.clone();
         let _ended = tokio::select! {
             ended = self.host.stop(id, &self.actor) => ended,
             () = wanted(&mut hurry, Hurry::Now) => self.host.kill(id, &self.actor).await,
+            () = overdue(why) => self.host.kill(id, &self.actor).await,
         };
     }
 
@@ -200,12 +198,6 @@ impl Agent for HostAgent {
     }
 }
 
-/// Whether somebody else than the loop has ended the turn.
-fn was_stopped(finished: &Result<Finished, HostError>) -> bool {
-    let kind = finished.as_ref().ok().and_then(|finished| finished.error.as_ref()).map(|error| error.kind);
-    matches!(kind, Some(FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted))
-}
-
 fn end(finished: &Result<Finished, HostError>, why: Option<Why>, timeout: Duration) -> AgentEnd {
     let finished = match finished {
         Ok(finished) => finished,
@@ -224,9 +216,8 @@ fn end(finished: &Result<Finished, HostError>, why: Option<Why>, timeout: Durati
         (FailureKind::NotStarted, None) => AgentEnd::NotStarted { why: words },
         (FailureKind::TimedOut, None) => AgentEnd::TimedOut { why: words },
         (FailureKind::BudgetExhausted, None) => AgentEnd::Budget { why: words },
-        (FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted, None) => {
-            AgentEnd::Answered
-        }
+        // By somebody else than the loop.
+        (FailureKind::Stopped | FailureKind::Cancelled | FailureKind::Interrupted, None) => AgentEnd::Stopped,
         (_, None) => AgentEnd::Crashed { why: words },
     }
 }

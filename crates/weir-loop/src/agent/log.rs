@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weir_transcript::{Fold, FoldOptions, HostEvent, SummaryBuilder, TurnState, View};
-use weir_wire::{Decoder, Framer};
+use weir_wire::{Decoder, Framer, Line, Message, SystemMessage};
 
 use super::hooks::Rules;
-use super::run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse};
+use super::run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse, Setup};
 
 /// Entries that the fold keeps: enough for results to find their calls.
 const KEPT_ENTRIES: usize = 256;
@@ -43,10 +44,11 @@ pub fn run_from_log(path: &Path, cwd: &Path, protected: &[PathBuf]) -> std::io::
 
 /// All that the log of a session says, and whether it has a result.
 pub(super) fn told_by_log(path: &Path, rules: &Rules) -> std::io::Result<(AgentRun, bool)> {
-    let (fold, summary) = read(path)?;
+    let LogContent { fold, summary, setup } = read(path)?;
     let view = fold.view();
     let turn = view.turns.iter().rev().find(|turn| turn.result.is_some());
     let mut run = describe(view, &summary, rules);
+    run.setup = setup.map(Arc::new);
     if let Some(turn) = turn {
         let was_cut =
             turn.state == TurnState::Interrupted && run.denials.is_empty() && run.unanswered.is_empty();
@@ -61,11 +63,28 @@ pub(super) fn told_by_log(path: &Path, rules: &Rules) -> std::io::Result<(AgentR
 
 /// The answer of a session, or what it said where no result came.
 pub fn answer_from_log(path: &Path) -> std::io::Result<String> {
-    let (fold, summary) = read(path)?;
+    let LogContent { fold, summary, .. } = read(path)?;
     Ok(summary.summary(fold.view()).final_text.unwrap_or_default())
 }
 
-fn read(path: &Path) -> std::io::Result<(Fold, SummaryBuilder)> {
+/// What a log says.
+struct LogContent {
+    fold: Fold,
+    summary: SummaryBuilder,
+    /// Of the first turn.
+    setup: Option<Setup>,
+}
+
+/// What a session works with, if this is the line that says so.
+pub(super) fn setup_of(line: &Line<'_>) -> Option<Setup> {
+    match line.body.message() {
+        Some(Message::System(SystemMessage::Init(init))) => Some(Setup::of(init)),
+        _ => None,
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<LogContent> {
+    let mut setup = None;
     let mut fold = Fold::new(FoldOptions { keep_entries: Some(KEPT_ENTRIES), ..FoldOptions::default() });
     let mut summary = SummaryBuilder::new();
     let mut framer = Framer::new();
@@ -81,12 +100,14 @@ fn read(path: &Path) -> std::io::Result<(Fold, SummaryBuilder)> {
         };
         framer.filled(count);
         while let Some(frame) = framer.next_frame() {
-            fold.line(&decoder.decode_frame(frame), &mut |view, change| summary.observe(view, change));
+            let line = decoder.decode_frame(frame);
+            setup = setup.or_else(|| setup_of(&line));
+            fold.line(&line, &mut |view, change| summary.observe(view, change));
         }
     }
     // A last line that was cut off is not a result.
     fold.host(&HostEvent::RecordingEnded, &mut |view, change| summary.observe(view, change));
-    Ok((fold, summary))
+    Ok(LogContent { fold, summary, setup })
 }
 
 /// All that the stream itself says about a session.
@@ -126,7 +147,8 @@ pub(super) fn describe(view: &View, summary: &SummaryBuilder, rules: &Rules) -> 
         text: told.final_text.unwrap_or_default(),
         degraded: told.degraded,
         subtype: told.subtype,
-        is_error: told.is_error,
+        // Nobody interrupts a session of the loop but the loop itself, which notes why: here it is a turn without an answer.
+        is_error: told.is_error || told.interrupted,
         errors: result.map(|result| result.errors.clone()).unwrap_or_default(),
         api_error_status: result.and_then(|result| result.api_error_status),
         is_empty,

@@ -21,7 +21,7 @@ pub use answers::{AnswerError, match_answers};
 pub use desk::{Desk, FromDesk, OpenAsk, Reply};
 pub use hosted::{HostAgent, LoopSessions};
 pub use log::{answer_from_log, find_log, run_from_log};
-pub use run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse};
+pub use run::{AgentEnd, AgentRun, DeniedTool, LimitInfo, ModelUse, Setup};
 pub use session::{SessionAgent, SessionFactory};
 
 /// What the agent is asked to do.
@@ -41,6 +41,8 @@ pub struct AgentRequest {
     pub prompt: String,
     /// How the CLI is run.
     pub settings: crate::config::Mode,
+    /// What every session of its mode is told, after the CLI's own system prompt or the one of the configuration.
+    pub rules: &'static str,
     /// What it may cost.
     pub max_cost_usd: f64,
     /// How long it may take.

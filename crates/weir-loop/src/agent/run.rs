@@ -1,9 +1,11 @@
 //! What came of one session. Plain data.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use weir_wire::{InitMessage, RawJson, Text};
 
 /// What came of one session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,6 +21,12 @@ pub struct AgentRun {
     pub model: Option<String>,
     /// The CLI's version.
     pub version: Option<String>,
+    /// What it worked with; none where the CLI did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Arc<Setup>>,
+    /// What was not as it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The answer, or what was said where no result came.
     pub text: String,
     /// Whether the answer is only what was said.
@@ -59,6 +67,65 @@ pub struct AgentRun {
     pub stderr_log: Option<PathBuf>,
 }
 
+/// What the CLI said that a session works with, as its `init` line has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setup {
+    /// The CLI's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The permission mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// The tools that the model had.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// The skills.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
+    /// The plugins, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<String>,
+}
+
+impl Setup {
+    /// What an `init` line says.
+    pub(super) fn of(init: &InitMessage<'_>) -> Self {
+        let words = |list: &[Text<'_>]| list.iter().map(|word| word.to_str().into_owned()).collect();
+        let plugin = |plugin: &RawJson<'_>| match plugin.to_value() {
+            Value::String(name) => name,
+            other => {
+                other.get("name").and_then(Value::as_str).map_or_else(|| other.to_string(), str::to_owned)
+            }
+        };
+        Self {
+            version: init.claude_code_version.map(|version| version.to_str().into_owned()),
+            cwd: init.cwd.map(|cwd| cwd.to_str().into_owned()),
+            permission_mode: init.permission_mode.map(|mode| mode.to_str().into_owned()),
+            tools: words(&init.tools),
+            skills: words(&init.skills),
+            plugins: init.plugins.iter().map(plugin).collect(),
+        }
+    }
+
+    /// In a line, for the report.
+    pub fn words(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.version.as_ref().map(|version| format!("CLI {version}")));
+        parts.extend(self.permission_mode.as_ref().map(|mode| format!("mode {mode}")));
+        parts.extend(self.cwd.as_ref().map(|cwd| format!("in {cwd}")));
+        for (what, list) in [("tools", &self.tools), ("skills", &self.skills), ("plugins", &self.plugins)] {
+            if !list.is_empty() {
+                parts.push(format!("{what} {}", list.join(", ")));
+            }
+        }
+        parts.join("; ")
+    }
+}
+
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
@@ -88,8 +155,10 @@ pub enum AgentEnd {
         /// Which.
         why: String,
     },
-    /// Somebody wanted it to end, or the loop was killed.
+    /// Somebody wanted the loop to end, or it was killed.
     Interrupted,
+    /// A person ended this session, and the loop goes on.
+    Stopped,
 }
 
 /// What one model was used for.

@@ -1,20 +1,23 @@
 //! The agent as a session with the CLI.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::sync::watch;
-use weir_session::{Conversation, Observer, Sent, Session, SessionError, SessionOptions, TurnEnd};
+use weir_session::{
+    Conversation, Observer, Sent, Session, SessionError, SessionOptions, TurnEnd, Unlisted, tools_of_rules,
+};
 use weir_transcript::{Change, EntryBody, HostEvent, RequestAnswer, Status, SummaryBuilder, TurnState, View};
-use weir_wire::SessionId;
+use weir_wire::{Line, SessionId};
 
 use super::desk::{Desk, DeskHandler, Noticing};
 use super::hooks::{self, Rules};
-use super::log::describe;
-use super::run::{AgentEnd, AgentRun};
+use super::log::{describe, setup_of};
+use super::run::{AgentEnd, AgentRun, Setup};
 use super::{Agent, AgentRequest, Hurry, Running, Surroundings};
+use crate::config::PermissionPolicy;
 
 /// How long an interrupted turn may take to end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -42,14 +45,20 @@ impl SessionAgent {
 
     async fn work(&self, request: AgentRequest, around: Surroundings) -> AgentRun {
         let started = Instant::now();
-        let Prepared { options, mut stopped, rules, noticed, summary } =
+        let Prepared { options, mut stopped, rules, noticed, told } =
             prepare(&self.factory, &request, around);
         let session = Session::new(options);
         let (answer, why) = answer(&session, request.prompt, &mut stopped).await;
         let view = session.view().await.unwrap_or_default();
         let logs = session.facts().await.ok().and_then(|facts| facts.logs);
-        end_session(&session, stopped.hurry).await;
-        let mut run = describe(&view, &summary.lock().unwrap_or_else(PoisonError::into_inner), &rules);
+        end_session(&session, stopped.hurry, why).await;
+        let mut run = {
+            let told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut run = describe(&view, &told.summary, &rules);
+            run.setup = told.setup.clone().map(Arc::new);
+            run.warnings.clone_from(&told.warnings);
+            run
+        };
         noticed.into_run(&mut run);
         run.end = end(&answer, why, request.timeout);
         if let Err(SessionError::Died { text: Some(text), .. }) = &answer
@@ -73,29 +82,41 @@ pub(super) struct Prepared {
     pub(super) stopped: Stopped,
     pub(super) rules: Rules,
     pub(super) noticed: Noticing,
-    pub(super) summary: Arc<Mutex<SummaryBuilder>>,
+    pub(super) told: Arc<Mutex<Told>>,
+}
+
+/// What was heard of a session while it went on.
+#[derive(Default)]
+pub(super) struct Told {
+    summary: SummaryBuilder,
+    setup: Option<Setup>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Makes a session ready.
 pub(super) fn prepare(factory: &SessionFactory, request: &AgentRequest, around: Surroundings) -> Prepared {
-    let mut options = options(factory, request);
+    let mut options = options(factory, request, around.desk.permissions);
     let rules = Rules { cwd: request.cwd.clone(), protected: request.protected.clone() };
     let noticed = Noticing::default();
     let stopped =
-        Stopped { hurry: around.hurry, waiting: Arc::clone(&around.desk.waiting), timeout: request.timeout };
-    let summary = Arc::new(Mutex::new(SummaryBuilder::new()));
+        Stopped { hurry: around.hurry, waiting: Arc::clone(&around.desk.waiting), left: request.timeout };
+    let told = Arc::new(Mutex::new(Told::default()));
     options.observer = Some(Box::new(Watcher {
-        summary: Arc::clone(&summary),
+        told: Arc::clone(&told),
         activity: around.activity,
         desk: around.desk.clone(),
     }));
     let handler = DeskHandler { desk: around.desk, rules: rules.clone(), noticed: noticed.clone() };
     options.handler = Some(Arc::new(handler));
-    Prepared { options, stopped, rules, noticed, summary }
+    Prepared { options, stopped, rules, noticed, told }
 }
 
 /// All options of a session.
-fn options(factory: &SessionFactory, request: &AgentRequest) -> SessionOptions {
+fn options(
+    factory: &SessionFactory,
+    request: &AgentRequest,
+    permissions: PermissionPolicy,
+) -> SessionOptions {
     let mut options = factory(request);
     let id = SessionId::new(request.session_id.clone());
     options.conversation = if request.resume { Conversation::Resume(id) } else { Conversation::Named(id) };
@@ -103,12 +124,22 @@ fn options(factory: &SessionFactory, request: &AgentRequest) -> SessionOptions {
     let mode = &request.settings;
     options.model.clone_from(&mode.model);
     options.system_prompt.clone_from(&mode.system_prompt);
+    let rules = request.rules;
     options.append_system_prompt = Some(match &mode.append_system_prompt {
-        Some(more) => format!("{}\n\n{more}", crate::prompt::RULES),
-        None => crate::prompt::RULES.to_owned(),
+        Some(more) => format!("{rules}\n\n{more}"),
+        None => rules.to_owned(),
     });
+    if !request.skip_permissions {
+        let unlisted = match permissions {
+            PermissionPolicy::Deny => Unlisted::Absent,
+            PermissionPolicy::Ask => Unlisted::Asked,
+        };
+        options.tools = Some(tools_of_rules(&mode.allowed_tools, unlisted));
+    }
     options.allowed_tools.clone_from(&mode.allowed_tools);
     options.disallowed_tools.clone_from(&mode.disallowed_tools);
+    // The loop commits what is in the folder that it gave the session.
+    options.disallowed_tools.push(crate::allowlist::LEAVES_THE_FOLDER.to_owned());
     options.permission_mode.clone_from(&mode.permission_mode);
     options.max_turns = request.max_turns;
     options.max_cost_usd = Some(request.max_cost_usd);
@@ -138,11 +169,22 @@ pub(super) enum Why {
     TooLong,
 }
 
+impl Why {
+    /// How long the turn may take to end. Who has had all of their time gets no more than a moment.
+    pub(super) const fn patience(self) -> Duration {
+        match self {
+            Self::Wanted => PATIENCE,
+            Self::TooLong => Duration::from_millis(500),
+        }
+    }
+}
+
 /// What can make a session end before its answer.
 pub(super) struct Stopped {
     pub(super) hurry: watch::Receiver<Hurry>,
     waiting: Arc<AtomicUsize>,
-    timeout: Duration,
+    /// How long it may still work, over everything that is waited for.
+    left: Duration,
 }
 
 impl Stopped {
@@ -150,19 +192,18 @@ impl Stopped {
     pub(super) async fn reason(&mut self) -> Why {
         tokio::select! {
             () = wanted(&mut self.hurry, Hurry::Interrupt) => Why::Wanted,
-            () = worked(self.timeout, &self.waiting) => Why::TooLong,
+            () = worked(&mut self.left, &self.waiting) => Why::TooLong,
         }
     }
 }
 
-/// Waits until so much time has passed in which nobody was waited for.
-async fn worked(limit: Duration, waiting: &AtomicUsize) {
-    let mut left = limit;
+/// Waits until so much time has passed in which nobody was waited for. What has passed is taken off.
+async fn worked(left: &mut Duration, waiting: &AtomicUsize) {
     while !left.is_zero() {
-        let step = left.min(LOOK);
+        let step = (*left).min(LOOK);
         tokio::time::sleep(step).await;
         if waiting.load(Ordering::Relaxed) == 0 {
-            left -= step;
+            *left -= step;
         }
     }
 }
@@ -189,10 +230,15 @@ async fn answer(session: &Session, prompt: String, stopped: &mut Stopped) -> (An
         }
         why = stopped.reason() => why,
     };
-    (interrupt(session, &mut sent, stopped.hurry.clone()).await, Some(why))
+    (interrupt(session, &mut sent, stopped.hurry.clone(), why.patience()).await, Some(why))
 }
 
-async fn interrupt(session: &Session, sent: &mut Sent, mut hurry: watch::Receiver<Hurry>) -> Answer {
+async fn interrupt(
+    session: &Session,
+    sent: &mut Sent,
+    mut hurry: watch::Receiver<Hurry>,
+    patience: Duration,
+) -> Answer {
     let ended = async {
         // What comes of it shows in the answer.
         let _ = session.interrupt().await;
@@ -201,15 +247,24 @@ async fn interrupt(session: &Session, sent: &mut Sent, mut hurry: watch::Receive
     tokio::select! {
         answer = ended => answer,
         () = wanted(&mut hurry, Hurry::Now) => Err(SessionError::Stopped),
-        () = tokio::time::sleep(PATIENCE) => Err(SessionError::Stopped),
+        () = tokio::time::sleep(patience) => Err(SessionError::Stopped),
     }
 }
 
 /// Ends a session, with the usual patience until there is none.
-async fn end_session(session: &Session, mut hurry: watch::Receiver<Hurry>) {
+async fn end_session(session: &Session, mut hurry: watch::Receiver<Hurry>, why: Option<Why>) {
     tokio::select! {
         () = session.stop() => {}
         () = wanted(&mut hurry, Hurry::Now) => session.kill().await,
+        () = overdue(why) => session.kill().await,
+    }
+}
+
+/// Waits until a session that took too long has had its time to end.
+pub(super) async fn overdue(why: Option<Why>) {
+    match why {
+        Some(Why::TooLong) => tokio::time::sleep(Why::TooLong.patience()).await,
+        _ => std::future::pending().await,
     }
 }
 
@@ -269,13 +324,28 @@ fn with_causes(error: &SessionError) -> String {
 
 /// Gathers what the run came to, and tells what goes on.
 struct Watcher {
-    summary: Arc<Mutex<SummaryBuilder>>,
+    told: Arc<Mutex<Told>>,
     activity: Arc<dyn Fn(&str) + Send + Sync>,
     desk: Desk,
 }
 
+impl Watcher {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Observer for Watcher {
+    fn line(&mut self, line: &Line<'_>) {
+        if let Some(setup) = setup_of(line) {
+            self.told().setup.get_or_insert(setup);
+        }
+    }
+
     fn host(&mut self, event: &HostEvent) {
+        if let HostEvent::Warning { message } = event {
+            self.told().warnings.push(message.clone());
+        }
         // Somebody was faster on the page.
         if let HostEvent::RequestAnswered { request, answer, by: Some(by) } = event {
             let answers = match answer {
@@ -287,7 +357,7 @@ impl Observer for Watcher {
     }
 
     fn change(&mut self, view: &View, change: &Change<'_>) {
-        self.summary.lock().unwrap_or_else(PoisonError::into_inner).observe(view, change);
+        self.told().summary.observe(view, change);
         let id = match change {
             Change::EntryAdded(entry) | Change::EntryReplaced(entry) => match &entry.body {
                 EntryBody::Tool(_) => entry.id,

@@ -179,11 +179,11 @@ impl Default for TaskLimits {
 pub struct Mode {
     /// The model; the CLI's own choice where none is given.
     pub model: Option<String>,
-    /// Replaces the CLI's own system prompt.
+    /// Replaces the CLI's own system prompt. The loop's rules for planner or coder come after it.
     pub system_prompt: Option<String>,
-    /// Is added to the system prompt. The rules of the loop come with it.
+    /// Is added to the system prompt, after the loop's rules for planner or coder.
     pub append_system_prompt: Option<String>,
-    /// Tools that need no permission, and rules such as `Bash(git log:*)`.
+    /// The tools that there are, and rules such as `Bash(git log:*)` for the part of a tool that needs no permission.
     pub allowed_tools: Vec<String>,
     /// Tools that must not be used.
     pub disallowed_tools: Vec<String>,

@@ -180,17 +180,18 @@ impl Machine {
         }
         record.state = TaskState::Failed;
         record.failure = Some(failure.clone());
-        let event = LoopEvent::TaskFailed {
-            task: id.clone(),
-            outcome: failure.outcome,
-            reason: failure.reason.clone(),
-            kept,
+        let event = match failure.outcome {
+            Outcome::Stopped => LoopEvent::TaskStopped { task: id.clone(), kept },
+            outcome => {
+                LoopEvent::TaskFailed { task: id.clone(), outcome, reason: failure.reason.clone(), kept }
+            }
         };
         self.tell(event);
         if failure.outcome == Outcome::Denied && self.config.permissions.on_denial == OnDenial::Halt {
             self.stop(RunEnd::Denied { task: id.clone() });
         }
-        if self.is_same_everywhere(&failure.fingerprint) {
+        // What a person stopped says nothing about the next task.
+        if failure.outcome != Outcome::Stopped && self.is_same_everywhere(&failure.fingerprint) {
             self.stop(RunEnd::SameFailure { reason: failure.reason.clone() });
         }
         self.task_ended(now);
@@ -268,5 +269,6 @@ fn receipt(record: &TaskRecord, run: &AgentRun, work: &Inspection, gates: &[Gate
         log: record.attempts.last().and_then(|attempt| attempt.log.clone()),
         gates: gates.iter().map(|gate| (gate.name.clone(), gate.took_ms)).collect(),
         diff: (work.files, work.added, work.removed),
+        setup: run.setup.clone(),
     }
 }

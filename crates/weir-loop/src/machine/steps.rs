@@ -111,6 +111,9 @@ impl Machine {
             self.state.plan.clone_from(&run.rate_limit);
         }
         self.state.questions.retain(|question| question.task != *id);
+        for warning in &run.warnings {
+            self.tell(LoopEvent::Warning { text: format!("task {id}: {warning}") });
+        }
         let judged = judge_run(&run);
         let is_cut_off =
             |failure: &Failure| matches!(failure.outcome, Outcome::Interrupted | Outcome::RateLimited);
@@ -221,6 +224,8 @@ impl Machine {
             degraded: run.degraded,
             malformed_lines: run.malformed_lines,
             log: run.log.as_deref().map(Into::into),
+            // That of the others is in the receipt.
+            setup: run.setup.clone().filter(|_| outcome != Outcome::Done),
         };
         if let Some(record) = self.record_mut(id) {
             // Most tasks have one, and a vector would make room for four.

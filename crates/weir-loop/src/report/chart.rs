@@ -44,8 +44,8 @@ fn row(svg: &mut String, top: usize, record: &TaskRecord, most_cost: f64, most_t
     let (cost, time) = (record.cost_usd(), record.took_ms());
     let class = match record.outcome() {
         Some(Outcome::Done) => "done",
+        Some(Outcome::Stopped) | None => "open",
         Some(_) => "failed",
-        None => "open",
     };
     let mut title: String = record.task.title.chars().take(LETTERS).collect();
     if title.len() < record.task.title.len() {

@@ -50,6 +50,7 @@ pub fn html_parts(run: &RunState) -> impl Iterator<Item = String> {
         .chain(rows)
         .chain(once(|| "</tbody></table></div>\n".to_owned()))
         .chain(details)
+        .chain(once(|| part(|out| setups(run, out))))
         .chain(once(move || end.to_owned()))
 }
 
@@ -79,13 +80,31 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
     )
 }
 
+/// What sessions worked with, for whoever has to check that.
+fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
+    let all = super::setups(run);
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<h2>What sessions worked with</h2><ul>")?;
+    for (words, sessions) in all {
+        writeln!(out, "<li>{}: {}</li>", super::count(sessions as u64, "session"), escape(&words))?;
+    }
+    writeln!(out, "</ul>")
+}
+
 fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
     let budget = run.budget();
     let limits = &run.limits;
     let part =
         |spent: f64, limit: f64| if limit > 0.0 { (spent / limit * 100.0).clamp(0.0, 100.0) } else { 0.0 };
-    let unknown =
+    let mut unknown =
         if budget.unknown_costs > 0 { format!(", {} unknown", budget.unknown_costs) } else { String::new() };
+    if !run.planning.is_empty() {
+        let planned =
+            run.planning.iter().filter_map(|planned| planned.cost_usd).fold(0.0, |all, usd| all + usd);
+        unknown = format!("{unknown}, planning ${planned:.4}");
+    }
     let cells = [
         (
             "cost",
@@ -125,8 +144,8 @@ fn totals(run: &RunState, out: &mut String) -> std::fmt::Result {
 fn class(record: &TaskRecord) -> &'static str {
     match record.outcome() {
         Some(Outcome::Done) => "done",
+        Some(Outcome::Stopped) | None => "open",
         Some(_) => "failed",
-        None => "open",
     }
 }
 

@@ -24,6 +24,7 @@ pub fn markdown_parts(run: &RunState) -> impl Iterator<Item = String> {
     once(|| part(|out| begin(run, out)))
         .chain(rows)
         .chain(details)
+        .chain(once(|| part(|out| setups(run, out))))
         .chain(once(|| "\nCosts are the CLI's estimates.\n".to_owned()))
 }
 
@@ -47,6 +48,11 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
         String::new()
     };
     writeln!(out, "| cost | ${:.4}{unknown} | ${:.2} |", budget.cost_usd, run.limits.cost_usd)?;
+    if !run.planning.is_empty() {
+        let planned =
+            run.planning.iter().filter_map(|planned| planned.cost_usd).fold(0.0, |all, usd| all + usd);
+        writeln!(out, "| of that, planning | ${planned:.4} | |")?;
+    }
     writeln!(out, "| iterations | {} | {} |", budget.iterations, run.limits.iterations)?;
     writeln!(out, "| tokens | {} | {} |", super::grouped(budget.tokens), super::grouped(run.limits.tokens))?;
     writeln!(
@@ -59,6 +65,19 @@ fn begin(run: &RunState, out: &mut String) -> std::fmt::Result {
         out,
         "| task | outcome | sessions | cost | time | change | commit |\n|---|---|---:|---:|---:|---|---|"
     )
+}
+
+/// What sessions worked with, for whoever has to check that.
+fn setups(run: &RunState, out: &mut String) -> std::fmt::Result {
+    let all = super::setups(run);
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## What sessions worked with\n")?;
+    for (words, sessions) in all {
+        writeln!(out, "- {}: {}", super::count(sessions as u64, "session"), cell(&words))?;
+    }
+    Ok(())
 }
 
 fn row(record: &TaskRecord, state: &str, out: &mut String) -> std::fmt::Result {

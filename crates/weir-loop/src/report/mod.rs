@@ -11,6 +11,7 @@ pub use markdown::{markdown, markdown_parts};
 
 use std::collections::BTreeMap;
 
+use crate::agent::Setup;
 use crate::state::{RunEnd, RunState, RunStatus, TaskRecord, TaskState};
 use crate::tasks::TaskId;
 
@@ -86,6 +87,26 @@ fn state_words(run: &RunState, record: &TaskRecord, blocked: &BTreeMap<&TaskId, 
     }
 }
 
+/// What the sessions of a run worked with, each way once, with how many sessions had it. Usually there is one.
+fn setups(run: &RunState) -> Vec<(String, usize)> {
+    let mut all: Vec<(&Setup, usize)> = Vec::new();
+    let of_receipts = run.tasks.iter().filter_map(|task| task.receipt.as_ref()?.setup.as_deref());
+    let of_attempts = run.tasks.iter().flat_map(|task| &task.attempts).filter_map(|a| a.setup.as_deref());
+    for setup in of_receipts.chain(of_attempts) {
+        match all.iter_mut().find(|(known, _)| is_same_setup(run, known, setup)) {
+            Some((_, sessions)) => *sessions += 1,
+            None => all.push((setup, 1)),
+        }
+    }
+    all.into_iter().map(|(setup, sessions)| (setup.words(), sessions)).collect()
+}
+
+/// Whether two sessions worked with the same. Tasks side by side have folders of their own.
+fn is_same_setup(run: &RunState, one: &Setup, other: &Setup) -> bool {
+    let without_folder = |setup: &Setup| Setup { cwd: None, ..setup.clone() };
+    if run.parallel > 1 { without_folder(one) == without_folder(other) } else { one == other }
+}
+
 /// A part of a report.
 fn part(write: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
     let mut text = String::new();
@@ -125,6 +146,9 @@ fn dollars(record: &TaskRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    use crate::agent::Setup;
     use crate::config::Config;
     use crate::outcome::{Failure, Outcome};
     use crate::state::{Attempt, Receipt};
@@ -147,6 +171,7 @@ mod tests {
             degraded: false,
             malformed_lines: 0,
             log: Some(std::path::Path::new("/w/.ralph/logs/claude/x-coder-a.ndjson").into()),
+            setup: None,
         }
     }
 
@@ -176,6 +201,14 @@ mod tests {
             log: None,
             gates: vec![("test".into(), 1500)],
             diff: (2, 30, 4),
+            setup: Some(Arc::new(Setup {
+                version: Some("2.1.325".into()),
+                cwd: Some("/w".into()),
+                permission_mode: Some("default".into()),
+                tools: vec!["Read".into(), "Bash".into()],
+                skills: vec!["review".into()],
+                plugins: Vec::new(),
+            })),
         }));
         run.tasks[1].state = TaskState::Failed;
         run.tasks[1].attempts = vec![attempt(1, Outcome::Failed, None, Some(failure.clone()))];

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use weir_process::{PlainCommand, Secrets};
 
+use super::git::Git;
 use crate::config::Gate;
 use crate::outcome::GateResult;
 use crate::prompt::cut_start;
@@ -11,16 +12,16 @@ use crate::prompt::cut_start;
 /// How much of a gate's output is kept.
 const OUTPUT: usize = 16 << 10;
 
-/// Runs the gates in a folder, one after the other, all of them.
-pub async fn run_gates(gates: &[Gate], folder: &Path, state: &Path, secrets: &Secrets) -> Vec<GateResult> {
+/// Runs the gates in a working tree, in the fence that git has, one after the other, all of them.
+pub async fn run_gates(gates: &[Gate], git: &Git, state: &Path, secrets: &Secrets) -> Vec<GateResult> {
     let mut results = Vec::with_capacity(gates.len());
     for gate in gates {
-        results.push(run_gate(gate, folder, state, secrets).await);
+        results.push(run_gate(gate, git, state, secrets).await);
     }
     results
 }
 
-async fn run_gate(gate: &Gate, folder: &Path, state: &Path, secrets: &Secrets) -> GateResult {
+async fn run_gate(gate: &Gate, git: &Git, state: &Path, secrets: &Secrets) -> GateResult {
     let failed = |ending: String| GateResult {
         name: gate.name.clone(),
         passed: false,
@@ -31,7 +32,10 @@ async fn run_gate(gate: &Gate, folder: &Path, state: &Path, secrets: &Secrets) -
     let Some((program, args)) = gate.command.split_first() else {
         return failed("it has no command".to_owned());
     };
-    let mut command = PlainCommand::new(program).args(args).cwd(folder).timeout(gate.timeout.duration());
+    let mut command =
+        PlainCommand::new(program).args(args).cwd(git.folder()).timeout(gate.timeout.duration());
+    // They run what a session has written.
+    command.sandbox = git.sandbox().cloned();
     command.keep_bytes = OUTPUT;
     command.state_directory = Some(state.to_owned());
     command.purpose = format!("gate {}", gate.name);

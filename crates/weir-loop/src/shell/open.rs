@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use weir_process::{Lock, LockError, StopOptions, end_leftovers, leftovers};
+use weir_process::{Lock, LockError, Sandbox, StopOptions, end_leftovers, leftovers};
 
 use super::folders::{Folders, FoldersError};
 use super::git::{Git, GitError};
@@ -12,7 +12,8 @@ use super::person::catch_up;
 use super::tasks::{TaskFileError, read_tasks};
 use crate::config::Config;
 use crate::state::{
-    RunEnd, RunState, SessionFile, StateError, StateWriter, Step, keep_aside, load, stream_atomically,
+    RunEnd, RunState, SessionFile, StateError, StateWriter, Step, absorb, forget_absorbed, keep_aside, load,
+    stream_atomically,
 };
 use crate::tasks::TaskList;
 use crate::time::unix_ms;
@@ -24,12 +25,14 @@ const LAST_HOLDER: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// How to open a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpenOptions {
     /// Begin another run, also if there is one to go on with.
     pub new_run: bool,
     /// Commit what is there, in a commit of its own, instead of refusing.
     pub allow_dirty: bool,
+    /// A fence around git.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// A run that nobody else has open.
@@ -103,7 +106,7 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
     let lock = lock(folders).await?;
     let mut notes = Vec::new();
     end_what_is_left(folders, &mut notes).await?;
-    let git = Git::new(&folders.workspace, folders.state(), &config.folder);
+    let git = Git::new(&folders.workspace, folders.state(), &config.folder).fenced(options.sandbox);
     git.check().await?;
     let before = match load(&folders.run_file()) {
         Err(StateError::OtherVersion { found, path }) if options.new_run => {
@@ -125,20 +128,23 @@ pub async fn open(folders: &Folders, config: &Config, options: OpenOptions) -> R
         Some(mut run) if goes_on(&run, &list) && !options.new_run => {
             let mut mailbox = Mailbox::new(folders.mailbox());
             notes.extend(catch_up(&mut run, &mut mailbox));
+            absorb(&mut run, None, &folders.state());
             StateWriter::new(folders.state()).write(&run)?;
             mailbox.forget();
             run
         }
         before => {
-            if let Some(run) = before {
-                archive(folders, &run)?;
+            if let Some(run) = &before {
+                archive(folders, run)?;
             }
             let mut run = RunState::new(uuid::Uuid::new_v4().to_string(), unix_ms(), list.tasks, config);
             run.planner_session = planner_session(folders);
+            absorb(&mut run, before.as_ref(), &folders.state());
             StateWriter::new(folders.state()).write(&run)?;
             run
         }
     };
+    forget_absorbed(&folders.state())?;
     // What a task left half done is put back by the task itself. One that has a worktree of its own touches ours only
     // while it is merged.
     let touches_ours = |step: &Step| {

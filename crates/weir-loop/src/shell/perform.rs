@@ -11,7 +11,7 @@ use crate::agent::{AgentEnd, AgentRequest, AgentRun, Surroundings, answer_from_l
 use crate::machine::{AgentOrder, Event};
 use crate::message;
 use crate::outcome::Failure;
-use crate::prompt::{Parts, pack};
+use crate::prompt::{Parts, RULES, pack};
 use crate::state::{Step, TaskRecord};
 use crate::tasks::TaskId;
 
@@ -74,8 +74,7 @@ pub(super) async fn restore(context: Arc<Context>, record: TaskRecord, tree: Str
 pub(super) async fn gates(context: Arc<Context>, record: TaskRecord) -> Done {
     let task = record.task.id.clone();
     let git = context.git_of(&task);
-    let results =
-        run_gates(&context.config.gates, git.folder(), &context.folders.state(), &context.secrets).await;
+    let results = run_gates(&context.config.gates, &git, &context.folders.state(), &context.secrets).await;
     let tree = match &record.step {
         Some(Step::GatesBefore { tree }) => Some(tree),
         Some(Step::GatesAfter { work, .. }) => Some(&work.tree),
@@ -111,6 +110,7 @@ pub(super) async fn agent(
         resume: false,
         prompt: pack(&parts, &context.config),
         settings: context.config.coder.clone(),
+        rules: RULES,
         max_cost_usd: order.max_cost_usd,
         timeout: std::time::Duration::from_millis(order.timeout_ms),
         max_turns: context.config.task_limits.turns,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use weir_process::Secrets;
+use weir_process::{Sandbox, Secrets};
 
 use super::conclude::conclude;
 use super::context::Context;
@@ -42,6 +42,8 @@ pub struct LoopOptions {
     pub folders: Folders,
     /// Who works.
     pub agent: Arc<dyn Agent>,
+    /// A fence around git and the gates, which read and run what sessions write.
+    pub sandbox: Option<Sandbox>,
     /// What is masked in the output of gates.
     pub secrets: Secrets,
     /// What was asked for.
@@ -95,12 +97,21 @@ pub struct Runner {
 impl Runner {
     /// A run over this state.
     pub fn new(options: LoopOptions, state: RunState, watcher: Watcher) -> Self {
-        let LoopOptions { config, config_file, folders, agent, secrets, wanted, skip_permissions, messenger } =
-            options;
+        let LoopOptions {
+            config,
+            config_file,
+            folders,
+            agent,
+            sandbox,
+            secrets,
+            wanted,
+            skip_permissions,
+            messenger,
+        } = options;
         let has_work = state.tasks.iter().any(|task| task.step.is_some());
         let parallel = if has_work { state.parallel } else { config.parallel };
         let context = Context {
-            git: Git::new(&folders.workspace, folders.state(), &config.folder),
+            git: Git::new(&folders.workspace, folders.state(), &config.folder).fenced(sandbox),
             config: config.clone(),
             config_file,
             agent,

@@ -34,8 +34,7 @@ pub(super) async fn merge(
         return Ok(Ok(()));
     }
     let folders = &context.folders;
-    let after =
-        run_gates(&context.config.gates, &folders.workspace, &folders.state(), &context.secrets).await;
+    let after = run_gates(&context.config.gates, git, &folders.state(), &context.secrets).await;
     git.restore(&tree).await?;
     match judge_gates(&record.before, &after, context.config.already_broken) {
         None => Ok(Ok(())),

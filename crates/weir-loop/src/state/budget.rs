@@ -73,6 +73,13 @@ impl Budget {
     /// What a run has spent.
     pub fn of(run: &RunState) -> Self {
         let mut budget = Self { active_ms: run.active_ms, ..Self::default() };
+        for planned in &run.planning {
+            match planned.cost_usd {
+                Some(usd) => budget.cost_usd += usd,
+                None => budget.unknown_costs += 1,
+            }
+            budget.tokens += planned.tokens;
+        }
         for attempt in run.tasks.iter().flat_map(|task| &task.attempts) {
             match attempt.cost_usd {
                 Some(usd) => budget.cost_usd += usd,

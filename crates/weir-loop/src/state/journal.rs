@@ -156,6 +156,7 @@ pub(super) fn without_tasks(run: &RunState) -> RunState {
         questions: run.questions.clone(),
         plan: run.plan.clone(),
         planner_session: run.planner_session.clone(),
+        planning: run.planning.clone(),
         halting: run.halting.clone(),
         is_unreported: run.is_unreported,
         waited_ms: run.waited_ms,

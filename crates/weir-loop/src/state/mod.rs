@@ -8,6 +8,7 @@ mod budget;
 mod derived;
 mod file;
 mod journal;
+mod planning;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -24,10 +25,11 @@ pub use budget::{Budget, LimitReached};
 pub use derived::{BudgetFile, SessionFile, budget_file, session_file, worker_file};
 pub use file::{StateError, VERSION, keep_aside, load, parse};
 pub use journal::Changed;
+pub use planning::{Planned, absorb, forget_absorbed, note_planned, planned};
 pub use step::Step;
 pub use write::StateWriter;
 
-use crate::agent::ModelUse;
+use crate::agent::{ModelUse, Setup};
 use crate::config::{Limits, TaskLimits};
 use crate::news::News;
 use crate::outcome::{Failure, GateResult, Outcome};
@@ -69,6 +71,9 @@ pub struct RunState {
     /// The planner's session, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner_session: Option<String>,
+    /// What planning has cost, which counts in the budget.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planning: Vec<Planned>,
     /// Why no other task begins, while others are still at work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halting: Option<RunEnd>,
@@ -388,6 +393,9 @@ pub struct Attempt {
     /// Where the raw lines are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<Arc<Path>>,
+    /// What the session worked with. That of one that succeeded is in the receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Arc<Setup>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
@@ -425,6 +433,9 @@ pub struct Receipt {
     pub gates: Vec<(String, u64)>,
     /// Files, added and removed lines.
     pub diff: (u64, u64, u64),
+    /// What the last session worked with, as the CLI said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Arc<Setup>>,
 }
 
 impl RunState {
@@ -445,6 +456,7 @@ impl RunState {
             questions: Vec::new(),
             plan: None,
             planner_session: None,
+            planning: Vec::new(),
             halting: None,
             is_unreported: false,
             waited_ms: 0,

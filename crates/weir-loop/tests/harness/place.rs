@@ -190,6 +190,7 @@ impl Place {
             config_file: Some(PathBuf::from("weir.toml")),
             folders: self.folders(),
             agent: Arc::new(self.agent()),
+            sandbox: None,
             secrets: Secrets::new(),
             wanted,
             skip_permissions: false,

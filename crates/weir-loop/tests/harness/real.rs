@@ -10,7 +10,8 @@ use weir_testkit::real::{Place as CliPlace, RealCli};
 
 use crate::place::{Place, task};
 
-const CONFIG: &str = "[loop.permissions]\non_denial = \"next_task\"\n\
+const CONFIG: &str = "[loop.coder]\nallowed_tools = [\"Read\", \"Bash\", \"WebFetch(domain:docs.rs)\"]\n\
+    [loop.permissions]\non_denial = \"next_task\"\n\
     [[loop.gates]]\nname = \"test\"\ncommand = [\"sh\", \"test.sh\"]\nfiles = [\"test.sh\"]\n";
 
 /// A repository whose test fails until the first task is done, and whose second task needs two attempts.
@@ -24,6 +25,32 @@ fn list() -> String {
             "Is denied",
             &json!([{"tool": "WebFetch", "input": {"url": "https://example.com/", "prompt": "x"}}, {"text": "ok"}]),
         )
+}
+
+#[tokio::test]
+async fn a_planner_enters_no_worktree_and_has_a_system_prompt_of_its_own() {
+    let planner = weir_loop::config::Config::default().planner;
+    for cli in RealCli::required().unwrap() {
+        let (api, home) = (ScriptedApi::start().unwrap(), CliPlace::new().unwrap());
+        let place = Place::new("- [ ] a\n", "").await.on(&cli.program, home.environment(&api.url()));
+        let (_hurry, around) = crate::seed::around();
+        let mut request = crate::seed::request(&place, "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c14", false);
+        request.settings = planner.clone();
+        let calls = json!([{"tool": "EnterWorktree", "input": {"name": "side"}}, {"text": "- [ ] one\n"}]);
+        request.prompt = format!("@@{calls}");
+        let run = weir_loop::agent::Agent::run(&place.agent(), request, around).await;
+        let version = &cli.version;
+        assert_eq!(run.end, weir_loop::agent::AgentEnd::Answered, "{version}: {run:?}");
+        assert_eq!(place.git(&["worktree", "list"]).await.lines().count(), 1, "{version}");
+        assert!(!place.has(".claude"), "{version}");
+        let asked = api.requests();
+        let said = asked.iter().any(|request| format!("{:?}", request.body).contains("You plan work"));
+        assert!(said, "{version}: the rules of the planner");
+        let told = |request: &weir_testkit::api::RecordedRequest| {
+            format!("{:?}", request.body).contains("You work unattended on one task")
+        };
+        assert!(!asked.iter().any(told), "{version}: the rules of the coder");
+    }
 }
 
 #[tokio::test]

@@ -59,7 +59,8 @@ async fn permission_denials() {
         "A",
         &json!([{"tool": "WebFetch", "input": {"url": "https://example.com/x", "prompt": "p"}}, {"text": "ok"}]),
     ) + &task("B", &does("echo b > b.txt"));
-    let place = Place::new(&list, "").await;
+    let config = "[loop.coder]\nallowed_tools = [\"Read\", \"Bash\", \"WebFetch(domain:docs.rs)\"]";
+    let place = Place::new(&list, config).await;
     let ran = place.run().await;
     assert!(matches!(ran.end, RunEnd::Denied { .. }), "{:?}", ran.end);
     let failure = ran.task("a").failure.clone().unwrap();
@@ -69,7 +70,26 @@ async fn permission_denials() {
     assert!(!place.has("b.txt"), "it halts");
 }
 
-fn request(place: &Place, session: &str, resume: bool) -> AgentRequest {
+#[tokio::test]
+async fn a_tool_that_no_rule_names_is_not_there() {
+    let list = task(
+        "A",
+        &json!([
+            {"tool": "Task", "input": {"description": "d", "prompt": "@@[{\"text\":\"x\"}]", "subagent_type": "general-purpose"}},
+            {"tool": "Bash", "input": {"command": "echo 1 > a.txt"}},
+            {"text": "ok"},
+        ]),
+    );
+    for (rules, outcome) in [("\"Read\"", Outcome::NoChange), ("\"Bash\"", Outcome::Done)] {
+        let place = Place::new(&list, &format!("[loop.coder]\nallowed_tools = [{rules}]")).await;
+        let ran = place.run().await;
+        assert_eq!(ran.state.tasks[0].outcome(), Some(outcome), "{rules}: {:#?}", ran.state);
+        let log = std::fs::read_to_string(&place.logs()[0]).unwrap();
+        assert!(log.contains("No such tool available: Task"), "{log}");
+    }
+}
+
+pub(crate) fn request(place: &Place, session: &str, resume: bool) -> AgentRequest {
     AgentRequest {
         task: "plan".into(),
         mode: "planner".into(),
@@ -78,6 +98,7 @@ fn request(place: &Place, session: &str, resume: bool) -> AgentRequest {
         resume,
         prompt: "@@[{\"text\":\"Which database?\"}]".into(),
         settings: Mode::default(),
+        rules: weir_loop::prompt::PLANNER_RULES,
         max_cost_usd: 1.0,
         timeout: std::time::Duration::from_secs(60),
         max_turns: None,
@@ -86,7 +107,7 @@ fn request(place: &Place, session: &str, resume: bool) -> AgentRequest {
     }
 }
 
-fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
+pub(crate) fn around() -> (tokio::sync::watch::Sender<Hurry>, Surroundings) {
     let (hurry, receiver) = tokio::sync::watch::channel(Hurry::None);
     let desk = Desk {
         task: "plan".into(),
@@ -127,6 +148,45 @@ async fn timeout() {
     let log = record.attempts[0].log.clone().unwrap();
     assert!(std::fs::metadata(log).unwrap().len() > 0, "the log is preserved");
     // That nothing is left of it was looked at when the run ended.
+}
+
+#[tokio::test]
+async fn a_limit_of_time_holds_for_a_cli_that_responds_to_nothing() {
+    const ID: &str = "4f1f6c1e-2f5a-4a6e-9a51-0f2a0d5f7c13";
+    let stubborn = "ignore_sigterm,ignore_sigint,ignore_interrupt,ignore_eof";
+    let mut place = Place::new("- [ ] a\n", "").await.misbehaving(stubborn);
+    place.patience = std::time::Duration::from_secs(3600);
+    let (_hurry, surroundings) = around();
+    let mut request = request(&place, ID, false);
+    request.prompt = format!("@@{}", does("sleep 300"));
+    request.settings.allowed_tools = vec!["Bash".into()];
+    request.timeout = std::time::Duration::from_secs(2);
+    let limit = request.timeout;
+    let started = std::time::Instant::now();
+    let run = place.agent().run(request, surroundings).await;
+    assert!(matches!(run.end, AgentEnd::TimedOut { .. }), "{:?}", run.end);
+    // A second or two; the rest is for a busy machine.
+    assert!(started.elapsed() < limit + std::time::Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn what_sessions_worked_with_is_in_receipts_and_report() {
+    let list = task("A", &does("echo 1 > a.txt")) + &task("B", &json!([{"text": "nothing to do"}]));
+    let place = Place::new(&list, "[loop.coder]\nallowed_tools = [\"Read\", \"Bash(echo:*)\"]").await;
+    let ran = place.run().await;
+    let setup = ran.task("a").receipt.as_ref().unwrap().setup.clone().unwrap();
+    let cwd = place.workspace().canonicalize().unwrap();
+    assert_eq!(setup.cwd.as_deref(), cwd.to_str());
+    assert_eq!(setup.permission_mode.as_deref(), Some("default"));
+    assert!(setup.version.is_some(), "{setup:?}");
+    assert!(setup.tools.iter().any(|tool| tool == "Bash") && !setup.tools.iter().any(|tool| tool == "Task"));
+    assert_eq!(ran.task("b").attempts[0].setup.as_deref(), Some(&*setup));
+    let message = place.git(&["log", "-1", "--format=%B"]).await;
+    assert!(message.contains("\"permission_mode\":\"default\""), "{message}");
+    let report = weir_loop::report::markdown(&ran.state);
+    assert!(report.contains("- 2 sessions: CLI "), "{report}");
+    let told = run_from_log(&place.logs()[0], &place.workspace(), &[]).unwrap().unwrap();
+    assert_eq!(told.setup.as_deref(), Some(&*setup), "a run that was killed finds it in the log");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::FindError;
 use super::files::{Files, RealFiles};
+use super::interpreter::{find_in_path, interpreter_of};
 use super::{PROGRAM_VARIABLE, login_shell, unix_places, windows_places};
 
 /// Where a CLI was found, or looked for.
@@ -43,19 +44,41 @@ pub struct Found {
     pub path: PathBuf,
     /// Where it was found.
     pub place: Place,
+    /// Folders that it needs in its `PATH` and that ours does not have: those of the login shell, or its own, where the
+    /// interpreter of its script is only there. [`Found::environment`] adds them.
+    pub search_path: Option<OsString>,
 }
 
 /// Finds the CLI on this machine. `explicit` is what the user named, if anything.
 ///
-/// Asks a login shell only if it is nowhere else, with a limit of some seconds.
+/// Asks a login shell only if it is nowhere else, or if it is a script whose interpreter is, with a limit of some
+/// seconds.
 pub async fn find(explicit: Option<&Path>) -> Result<Found, FindError> {
     let variable = |name: &str| std::env::var_os(name);
     let looked = match search(explicit, &variable, &RealFiles) {
+        Ok(found) => return Ok(with_interpreter(found).await),
         Err(FindError::Nowhere { looked }) => looked,
-        other => return other,
+        Err(error) => return Err(error),
     };
     let path = login_shell::path().await.unwrap_or_default();
-    search_folders(Place::LoginShell, &path, &RealFiles, looked)
+    let found = search_folders(Place::LoginShell, &path, &RealFiles, looked)?;
+    Ok(Found { search_path: Some(path), ..found })
+}
+
+/// Finds the interpreter of a script that `PATH` does not have: beside the script, as managers of node versions put it,
+/// or where a login shell has it. Without it the CLI would die with code 127.
+async fn with_interpreter(found: Found) -> Found {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = interpreter_of(&found.path).filter(|name| find_in_path(name, &path, &RealFiles).is_none());
+    let Some(name) = missing else { return found };
+    let has_it = |path: &OsString| find_in_path(&name, path, &RealFiles).is_some();
+    let beside =
+        std::path::absolute(&found.path).ok().and_then(|path| Some(path.parent()?.as_os_str().to_owned()));
+    let search_path = match beside.filter(has_it) {
+        Some(folder) => Some(folder),
+        None => login_shell::path().await.filter(has_it),
+    };
+    Found { search_path, ..found }
 }
 
 /// The search without the login shell, over any environment and any files. Pure.
@@ -93,7 +116,7 @@ fn named_program(place: Place, name: &Path, path: &OsStr, files: &dyn Files) -> 
         Some(_) | None => vec![name.to_owned()],
     };
     let found = candidates.into_iter().find(|candidate| files.is_program(candidate));
-    found.map(|path| Found { path, place }).ok_or_else(not_there)
+    found.map(|path| Found { path, place, search_path: None }).ok_or_else(not_there)
 }
 
 fn search_folders(
@@ -117,7 +140,7 @@ fn first(
             continue;
         }
         if files.is_program(&path) {
-            return Ok(Found { path, place });
+            return Ok(Found { path, place, search_path: None });
         }
         looked.push((place, path));
     }

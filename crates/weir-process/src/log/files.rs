@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::folder;
 use super::mask::Masker;
 use super::options::{LogError, LogOptions, LogPaths};
 use super::writer::{LogHealth, LogWriter, Parts};
@@ -71,6 +72,9 @@ fn try_create(options: &LogOptions, secrets: &Secrets, health: &Arc<LogHealth>) 
         let (input, stderr) = (parts("in.ndjson"), parts("stderr"));
         let paths = LogPaths { output: output.path(1), input: input.path(1), stderr: stderr.path(1) };
         let (input_file, stderr_file) = (input.open(1)?, stderr.open(1)?);
+        if let Some(limits) = &options.folder_limits {
+            folder::make_room(&options.directory, limits, SystemTime::now());
+        }
         let masker = || (!secrets.is_empty()).then(|| Masker::new(secrets));
         return Ok(LogFiles {
             output: LogWriter::new(file, output, masker(), health),

@@ -5,6 +5,7 @@
 //! channel when Weir is killed would be lost. The one change ever made is masking, see [`crate::Secrets`].
 
 mod files;
+mod folder;
 mod mask;
 mod options;
 #[cfg(test)]
@@ -13,5 +14,5 @@ mod writer;
 
 pub(crate) use files::{create, create_directory, none, write_private};
 pub(crate) use mask::Masker;
-pub use options::{LogError, LogOptions, LogPaths};
+pub use options::{FolderLimits, LogError, LogOptions, LogPaths};
 pub(crate) use writer::LogWriter;

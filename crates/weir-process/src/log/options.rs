@@ -17,8 +17,20 @@ pub struct LogOptions {
     pub part_bytes: Option<u64>,
     /// How many parts of a file are kept, at least one; the oldest are deleted. `None` keeps all.
     pub parts_kept: Option<usize>,
+    /// What the folder may hold: where it is more, the oldest logs are deleted when a new one is made. `None` for no
+    /// limit.
+    pub folder_limits: Option<FolderLimits>,
     /// Whether the run must stop when a log cannot be written.
     pub require: bool,
+}
+
+/// What a folder of logs may hold. Logs that are being written are counted, and never deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FolderLimits {
+    /// Most logs; each is up to three files and their parts.
+    pub logs: usize,
+    /// Most bytes of all files.
+    pub bytes: u64,
 }
 
 impl LogOptions {
@@ -30,7 +42,19 @@ impl LogOptions {
             name: name.into(),
             part_bytes: Some(256 << 20),
             parts_kept: None,
+            folder_limits: None,
             require: false,
+        }
+    }
+
+    /// Logs in a folder that stays small whoever uses it: the last 200 logs and 256 MiB of them, and the last 64 MiB of
+    /// each file of a long one.
+    pub fn bounded(directory: impl Into<PathBuf>, mode: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            part_bytes: Some(32 << 20),
+            parts_kept: Some(2),
+            folder_limits: Some(FolderLimits { logs: 200, bytes: 256 << 20 }),
+            ..Self::new(directory, mode, name)
         }
     }
 }

@@ -98,13 +98,16 @@ impl Parts {
         PathBuf::from(path)
     }
 
-    /// Creates the file of a part. A file that is there already is never touched.
+    /// Creates the file of a part, and holds it while it is open. A file that is there already is never touched.
     pub(crate) fn open(&self, part: usize) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.append(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(self.path(part))
+        let file = options.open(self.path(part))?;
+        // Says that it is in use, to whoever makes room in the folder. Where there are no locks, its age has to do.
+        let _ = file.try_lock();
+        Ok(file)
     }
 }
 

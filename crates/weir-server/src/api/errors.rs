@@ -16,9 +16,10 @@ impl From<HostError> for Problem {
         let plain = |status| Self::new(status, code, detail.clone());
         match error {
             HostError::NotFound(_) => Self::not_found("there is no such session"),
-            HostError::NoSuchMessage | HostError::NoSuchRequest | HostError::NoSuchTool => {
-                plain(StatusCode::NOT_FOUND)
-            }
+            HostError::NoSuchMessage
+            | HostError::NoSuchRequest
+            | HostError::NoSuchTool
+            | HostError::NoSuchKey(_) => plain(StatusCode::NOT_FOUND),
             HostError::Folder { .. } | HostError::Invalid(_) | HostError::BadAnswer(_) => {
                 plain(StatusCode::UNPROCESSABLE_ENTITY)
             }
@@ -27,6 +28,7 @@ impl From<HostError> for Problem {
             HostError::KeyInUse { .. }
             | HostError::FolderChanged
             | HostError::Archived
+            | HostError::NotKept
             | HostError::BudgetExhausted { .. }
             | HostError::NothingToResume => plain(StatusCode::CONFLICT),
             HostError::QueueFull { .. } => plain(StatusCode::TOO_MANY_REQUESTS).retry_after(LATER),
@@ -43,6 +45,9 @@ impl From<HostError> for Problem {
             // The CLI did not do it, and says why.
             HostError::Session(_) => plain(StatusCode::BAD_GATEWAY),
             HostError::Store(StoreError::Full(_)) => Self::disk_full(),
+            HostError::Store(StoreError::Unusable { .. } | StoreError::Damaged { .. }) => {
+                Self::store_unusable(&detail)
+            }
             HostError::Store(StoreError::Overloaded { .. } | StoreError::Locked { .. }) => {
                 plain(StatusCode::SERVICE_UNAVAILABLE).retry_after(LATER)
             }

@@ -9,7 +9,7 @@ use weir_process::ProcessId;
 use super::answer;
 use super::types::Health;
 use crate::metrics::Exposition;
-use crate::problem::Problem;
+use crate::problem::{Problem, STORE_UNUSABLE};
 use crate::state::{App, Phase};
 
 /// Whether the server lives.
@@ -22,7 +22,7 @@ pub(crate) async fn healthz() -> Response {
 /// Whether the server takes new work.
 #[utoipa::path(get, path = "/readyz", tag = "health", security(()), responses(
     (status = 200, description = "It does.", body = Health),
-    (status = 503, description = "It is about to end, or its disk is full.", body = Health),
+    (status = 503, description = "It is about to end, or its disk is full or fails.", body = Health),
 ))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
     // Anyone may ask, so what takes time is looked at only where there is something to tell.
@@ -32,12 +32,17 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
     if app.phase() != Phase::Serving {
         return told(StatusCode::SERVICE_UNAVAILABLE, "stopping", None);
     }
-    if app.host().space() != Space::Enough {
-        // Anyone may ask, so it does not say where the disk is.
-        let detail = Problem::disk_full().detail().to_owned();
-        return told(StatusCode::SERVICE_UNAVAILABLE, "disk_full", Some(detail));
+    // Anyone may ask, so it does not say where the disk is.
+    match app.host().space() {
+        Space::Full { .. } => {
+            let detail = Problem::disk_full().detail().to_owned();
+            told(StatusCode::SERVICE_UNAVAILABLE, "disk_full", Some(detail))
+        }
+        Space::Unusable { .. } => {
+            told(StatusCode::SERVICE_UNAVAILABLE, "store_unusable", Some(STORE_UNUSABLE.to_owned()))
+        }
+        Space::Enough => told(StatusCode::OK, "ok", None),
     }
-    told(StatusCode::OK, "ok", None)
 }
 
 /// Why sessions wait for a process.

@@ -2,15 +2,21 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use weir_host::{Accepted, MessageState, NewMessage};
+use weir_host::{Accepted, ConversationId, Format, MessageState, NewMessage, WatchQuery};
 use weir_wire::MessageId;
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
+use super::events;
+use super::message_stream::MessageStream;
 use super::sessions::may_begin;
-use super::types::{CancelledMessage, FileList, FileParams, MessageList, MessageParams, SendMessage};
+use super::sse::Holder;
+use super::types::{
+    CancelledMessage, FileList, FileParams, MessageEventFormat, MessageList, MessageParams,
+    MessageStreamParams, SendMessage,
+};
 use crate::auth::Principal;
 use crate::extract::{Json, Path, Query};
 use crate::guard::Audited;
@@ -18,8 +24,14 @@ use crate::problem::{Details, Problem};
 use crate::state::App;
 
 /// Sends a message. It is in the log when this is answered; sent twice under one `client_id` it is one message.
-#[utoipa::path(post, path = "/v1/sessions/{id}/messages", tag = "messages", params(("id" = String, Path, description = "The session.")),
+///
+/// With `Accept: text/event-stream` the answer is the stream of this message: `accepted`, the events of the turn that
+/// answers it in the words that `format` names, and at last `message` with its outcome. A client that goes away ends the
+/// stream and not the turn; the same request again tells it from the beginning.
+#[utoipa::path(post, path = "/v1/sessions/{id}/messages", tag = "messages",
+    params(("id" = String, Path, description = "The session."), MessageStreamParams),
     request_body = SendMessage, responses(
+        (status = 200, description = "Its events, where they were asked for.", content_type = "text/event-stream"),
         (status = 202, description = "It was accepted.", body = Accepted),
         (status = 409, description = "Another message has this `client_id`, or the session takes none.", body = Details, content_type = "application/problem+json"),
     ))]
@@ -27,16 +39,39 @@ pub(crate) async fn send(
     State(app): State<App>,
     Extension(who): Extension<Principal>,
     Path(id): Path<String>,
+    Query(params): Query<MessageStreamParams>,
+    headers: HeaderMap,
     Json(body): Json<SendMessage>,
 ) -> Result<Response, Problem> {
-    let id = session_id(&id)?;
-    may_begin(&app, &who)?;
+    let format = wants_events(&headers).then_some(params.format);
+    send_to(&app, &who, &session_id(&id)?, body, format).await
+}
+
+/// Whether the client wants a stream of events for an answer.
+pub(super) fn wants_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut ranges = accepted.flat_map(|value| value.split(','));
+    ranges.any(|range| {
+        let name = range.split(';').next().unwrap_or_default().trim();
+        name.eq_ignore_ascii_case("text/event-stream")
+    })
+}
+
+/// Sends a message, and answers with its events where a form for them is given.
+pub(super) async fn send_to(
+    app: &App,
+    who: &Principal,
+    id: &ConversationId,
+    body: SendMessage,
+    format: Option<MessageEventFormat>,
+) -> Result<Response, Problem> {
+    may_begin(app, who)?;
     if body.client_id.is_empty() || body.client_id.len() > 200 {
         let detail = "client_id must have 1 to 200 bytes; a random one for each message is right";
         return Err(Problem::unprocessable("client_id", detail));
     }
     if let Some(command) = &body.command {
-        check_command(&app, &who, &command.name)?;
+        check_command(app, who, &command.name)?;
     }
     let message = NewMessage {
         client_id: Some(body.client_id),
@@ -46,13 +81,35 @@ pub(crate) async fn send(
         files: body.files,
         command: body.command,
     };
-    let accepted = app.host().send(&id, message, &who.actor()).await?;
+    let (accepted, stream) = match format {
+        None => (app.host().send(id, message, &who.actor()).await?, None),
+        Some(format) => {
+            // Before the message is accepted: one that is refused must not be in the log.
+            let slot = events::stream_slot(app, who)?;
+            let holder = Holder::new(app.tokens(), who);
+            let query = WatchQuery {
+                format: match format {
+                    MessageEventFormat::Agent => Format::Agent,
+                    MessageEventFormat::Classic => Format::Classic,
+                },
+                cursor: None,
+                heartbeat: Some(app.settings().heartbeat),
+            };
+            let (accepted, watch) = app.host().send_and_watch(id, message, &who.actor(), query).await?;
+            (accepted, watch.map(|watch| (watch, holder, slot)))
+        }
+    };
     if accepted.differs {
         let detail = "another message was sent under this client_id; send this one under an id of its own";
         return Err(Problem::new(StatusCode::CONFLICT, "client_id_used", detail)
             .with("message_id", accepted.message_id.to_string()));
     }
-    let mut response = answer::json(StatusCode::ACCEPTED, &accepted);
+    let mut response = match stream {
+        None => answer::json(StatusCode::ACCEPTED, &accepted),
+        Some((watch, holder, slot)) => {
+            MessageStream::new(app, &accepted, watch, holder, slot).into_response()
+        }
+    };
     response.extensions_mut().insert(Audited(format!("message {}", accepted.message_id)));
     Ok(response)
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod asks;
+mod client_tools;
 mod control;
 mod decisions;
 mod errors;
@@ -9,6 +10,8 @@ mod events;
 mod folders;
 mod health;
 mod history;
+mod keys;
+mod message_stream;
 mod messages;
 mod routes;
 mod sessions;

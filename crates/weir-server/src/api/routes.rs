@@ -9,7 +9,9 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 
-use super::{asks, control, events, folders, health, history, messages, sessions, tokens, types};
+use super::{
+    asks, client_tools, control, events, folders, health, history, keys, messages, sessions, tokens, types,
+};
 use crate::auth::Role;
 use crate::docs;
 use crate::guard::{authenticate, check_origin, observe, patience, require};
@@ -66,6 +68,8 @@ fn api(app: &App) -> Router<App> {
         .layer(middleware::from_fn_with_state(limits.stop_time, patience));
     let send = Router::new()
         .route("/v1/sessions/{id}/messages", post(messages::send))
+        .route("/v1/keys/{key}/messages", post(keys::send))
+        .route("/v1/sessions/{id}/tool-calls/{request_id}", post(client_tools::give))
         .layer(DefaultBodyLimit::max(limits.message_bytes));
     let for_role =
         |role: Role, routes: Router<App>| routes.route_layer(middleware::from_fn_with_state(role, require));
@@ -82,6 +86,7 @@ fn viewer() -> Router<App> {
         .route("/v1/me", get(tokens::me))
         .route("/v1/sessions", get(sessions::list))
         .route("/v1/sessions/{id}", get(sessions::show))
+        .route("/v1/keys/{key}", get(keys::show))
         .route("/v1/sessions/{id}/messages", get(messages::list))
         .route("/v1/sessions/{id}/transcript", get(history::transcript))
         .route("/v1/sessions/{id}/log", get(history::log))
@@ -111,6 +116,8 @@ fn driver() -> Router<App> {
         .route("/v1/sessions/{id}/resume", post(control::resume))
         .route("/v1/sessions/{id}/model", put(control::set_model))
         .route("/v1/sessions/{id}/permission-mode", put(control::set_permission_mode))
+        .route("/v1/sessions/{id}/client-tools", put(client_tools::offer))
+        .route("/v1/sessions/{id}/tool-calls", get(client_tools::list))
         .route("/v1/sessions/{id}/share", post(tokens::share))
         .route("/v1/sessions/{id}/files", get(messages::files))
         .route("/v1/folder", get(folders::show))
@@ -152,9 +159,10 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     ),
     paths(
         sessions::create, sessions::list, sessions::show, sessions::change, sessions::delete, sessions::fork,
-        messages::send, messages::list, messages::cancel, messages::files,
+        keys::show, keys::send, messages::send, messages::list, messages::cancel, messages::files,
         control::interrupt, control::stop, control::stop_task, control::resume, control::set_model,
         control::set_permission_mode, asks::permission, asks::preview, asks::question, asks::elicitation,
+        client_tools::offer, client_tools::list, client_tools::give,
         history::transcript, history::log, history::export, history::diff, history::tool_output,
         history::tool_image, history::message_image,
         folders::show, folders::trust, folders::distrust,
@@ -168,6 +176,9 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         openai::described::OpenAiProblem,
         openai::described::ToolsOption,
         weir_transcript::AgentEvent,
+        weir_transcript::ClassicEvent,
+        types::MessageEventFormat,
+        weir_host::MessageOutcome,
         types::EventFormat,
         types::ExportFormat,
         types::HelloEvent,
@@ -184,6 +195,7 @@ fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
         (name = "sessions", description = "Conversations"),
         (name = "messages", description = "What is said to the agent"),
         (name = "answers", description = "What people answer the agent"),
+        (name = "client tools", description = "Tools of a client that the agent calls"),
         (name = "control", description = "What happens at once"),
         (name = "folders", description = "Which folders are trusted"),
         (name = "events", description = "Streams of server-sent events"),

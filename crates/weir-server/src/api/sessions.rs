@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_host::{ListSessions, NewSession, SessionInfo, SessionPage, SessionStatus};
+use weir_host::{Created, ListSessions, NewSession, SessionInfo, SessionPage, SessionStatus};
 
 use super::answer::{self, Answer};
 use super::errors::session_id;
@@ -29,13 +29,32 @@ pub(crate) async fn create(
     headers: HeaderMap,
     Json(body): Json<CreateSession>,
 ) -> Result<Response, Problem> {
-    may_begin(&app, &who)?;
+    let created = begin(&app, &who, &headers, body).await?;
+    let status = if created.new { StatusCode::CREATED } else { StatusCode::OK };
+    let location = format!("{}/v1/sessions/{}", app.settings().base_path, created.session.id);
+    let audited = Audited(format!("session {}", created.session.id));
+    let mut response = answer::json(status, &created.session);
+    if let Ok(location) = HeaderValue::from_str(&location).map_err(|error| Problem::internal(&error)) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response.extensions_mut().insert(audited);
+    Ok(response)
+}
+
+/// Begins a session, or finds the one that has the key, if the client may.
+pub(super) async fn begin(
+    app: &App,
+    who: &Principal,
+    headers: &HeaderMap,
+    body: CreateSession,
+) -> Result<Created, Problem> {
+    may_begin(app, who)?;
     if let Some(mode) = &body.permission_mode {
-        check_mode(&app, mode)?;
+        check_mode(app, mode)?;
     }
     check_name(body.name.as_deref())?;
-    let folder = app.host().allowed_folder(&body.cwd).await?;
-    let allowed_tools = app.settings().tools.check(body.allowed_tools, &folder).map_err(|rule| {
+    app.host().allowed_folder(&body.cwd).await?;
+    let allowed_tools = app.settings().tools.check(body.allowed_tools).map_err(|rule| {
         let detail = format!(
             "`{rule}` may not be allowed in advance here: reading and searching inside the session's folder may, and \
              whoever starts the server can allow more with --allow-tools"
@@ -49,6 +68,7 @@ pub(crate) async fn create(
         name: body.name,
         model: body.model,
         permission_mode: body.permission_mode,
+        tools: body.tools,
         allowed_tools,
         disallowed_tools: body.disallowed_tools,
         system_prompt: body.system_prompt,
@@ -56,19 +76,12 @@ pub(crate) async fn create(
         max_cost_usd: body.max_cost_usd,
         max_turns: body.max_turns,
         ask_timeout_s: body.ask_timeout_s,
+        client_tools: body.client_tools,
+        no_session_persistence: body.no_session_persistence,
         output_schema: None,
         origin: origin.to_owned(),
     };
-    let created = app.host().create(new, &who.actor()).await?;
-    let status = if created.new { StatusCode::CREATED } else { StatusCode::OK };
-    let location = format!("{}/v1/sessions/{}", app.settings().base_path, created.session.id);
-    let audited = Audited(format!("session {}", created.session.id));
-    let mut response = answer::json(status, &created.session);
-    if let Ok(location) = HeaderValue::from_str(&location).map_err(|error| Problem::internal(&error)) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    response.extensions_mut().insert(audited);
-    Ok(response)
+    Ok(app.host().create(new, &who.actor()).await?)
 }
 
 /// Whether new work is taken.

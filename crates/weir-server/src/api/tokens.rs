@@ -13,7 +13,7 @@ use crate::clock;
 use crate::extract::{Json, OptionalJson, Path, Query};
 use crate::guard::Audited;
 use crate::problem::{Details, Problem};
-use crate::serve::{is_reserved, link};
+use crate::serve::{link, token_name_problem};
 use crate::state::App;
 
 /// Most entries of one page of the audit log.
@@ -123,11 +123,11 @@ pub(crate) async fn create(
 
 fn check(body: &CreateToken) -> Result<(), Problem> {
     let bad = |detail: &str| Err(Problem::unprocessable("token", detail));
-    if body.name.trim().is_empty() || body.name.len() > 100 || body.name.chars().any(char::is_control) {
-        return bad("the name must have 1 to 100 bytes and no control characters");
+    if body.name.len() > 100 {
+        return bad("the name must have 1 to 100 bytes");
     }
-    if is_reserved(&body.name) {
-        return bad("this name is reserved for the server itself; choose another one");
+    if let Some(problem) = token_name_problem(&body.name) {
+        return bad(problem);
     }
     if body.max_cost_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
         return bad("max_cost_usd must be a number above zero");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use weir_host::{Image, MessageInfo, MessageMode, SessionInfo, SlashCommand};
+use weir_host::{ClientTools, Image, MessageInfo, MessageMode, SessionInfo, SlashCommand};
 use weir_transcript::{Change, Entry, View};
 use weir_wire::RuleDestination;
 
@@ -31,6 +31,10 @@ pub(crate) struct CreateSession {
     pub(crate) model: Option<String>,
     /// What is allowed without asking; one of `permission_modes` of `/v1/me`.
     pub(crate) permission_mode: Option<String>,
+    /// The tools that there are, by name: all that the server has where it is left out. What is not named here does not
+    /// exist for the session; what is named and not in `allowed_tools` asks, if it is a tool that asks.
+    #[schema(example = json!(["Read", "Grep", "Edit", "Bash"]))]
+    pub(crate) tools: Option<Vec<String>>,
     /// Tools that need no permission: reading and searching inside the folder, as `Read` or `Read(src/**)`, and what
     /// whoever started the server allows besides.
     #[serde(default)]
@@ -51,6 +55,14 @@ pub(crate) struct CreateSession {
     /// left out. For programs with no person at hand.
     #[schema(minimum = 1)]
     pub(crate) ask_timeout_s: Option<u32>,
+    /// Tools of the client that the agent may call, see `/v1/sessions/{id}/client-tools`.
+    #[serde(default)]
+    pub(crate) client_tools: ClientTools,
+    /// Whether the CLI keeps nothing of the session on disk. Then it lives as long as its process: afterwards it takes no
+    /// more messages (409 `not_kept`), and there are no copies of it. A version that cannot do this is refused with the
+    /// first message. The server's own log is kept until the session is deleted.
+    #[serde(default)]
+    pub(crate) no_session_persistence: bool,
 }
 
 /// Which sessions to list.
@@ -114,6 +126,59 @@ pub(crate) struct SendMessage {
     /// What becomes of it while a turn runs.
     #[serde(default)]
     pub(crate) mode: MessageMode,
+}
+
+/// Calls of the client's tools that wait.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ToolCallList {
+    /// The calls.
+    pub(crate) calls: Vec<ToolCall>,
+}
+
+/// A call of a client's tool.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ToolCall {
+    /// Names the call; the answer carries it.
+    pub(crate) request_id: String,
+    /// The model's own name for it, where it is known.
+    pub(crate) tool_use_id: Option<String>,
+    /// The tool.
+    pub(crate) name: String,
+    /// Its arguments.
+    #[schema(value_type = Object)]
+    pub(crate) input: Value,
+}
+
+/// A message to the session that has a key.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SendByKey {
+    /// The session to begin where none has the key, without a key of its own. Without this, that is 404.
+    pub(crate) session: Option<CreateSession>,
+    /// The message.
+    pub(crate) message: SendMessage,
+}
+
+/// In which words the events of one message are told.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct MessageStreamParams {
+    /// In which words, if events are asked for; `agent` if nothing is said.
+    #[serde(default)]
+    #[param(value_type = Option<MessageEventFormat>)]
+    pub(crate) format: MessageEventFormat,
+}
+
+/// In which words the events of one message are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum MessageEventFormat {
+    /// `agent-message-start`, `agent-text-delta` and so on.
+    #[default]
+    Agent,
+    /// `system`, `text`, `tool_use` and so on.
+    Classic,
 }
 
 /// Which files of a session's folder.
@@ -510,7 +575,7 @@ pub(crate) struct AuditPage {
 /// How the server is.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// `ok`, `stopping`, or `disk_full`.
+    /// `ok`, `stopping`, `disk_full`, or `store_unusable`.
     pub(crate) status: &'static str,
     /// What is wrong, and what to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use weir_transcript::{Cost, ModelCost, Oddities, Output, Session, TurnResult, TurnUsage, View};
+use weir_transcript::{Cost, ModelCost, Oddities, Output, Session, TokenUsage, TurnResult, View};
 
 use crate::api::document;
 use crate::problem;
@@ -169,7 +169,7 @@ fn always_written(schemas: &mut Map<String, Value>) {
     mark("Oddities", &default::<Oddities>);
     mark("Output", &default::<Output>);
     mark("TurnResult", &default::<TurnResult>);
-    mark("TurnUsage", &default::<TurnUsage>);
+    mark("TokenUsage", &default::<TokenUsage>);
 }
 
 fn default<T: Default + Serialize>() -> Value {

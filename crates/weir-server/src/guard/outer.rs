@@ -114,7 +114,7 @@ fn no_token_in(query: &str) -> Result<(), Problem> {
             || pair.contains("weir_")
     };
     if query.split('&').any(is_token) {
-        let detail = "a token does not belong into an address, where logs and histories keep it; send it as \
+        let detail = "a token does not belong in an address, where logs and histories keep it; send it as \
              `Authorization: Bearer`, and revoke it if it was a real one";
         return Err(Problem::bad_request("token_in_query", detail));
     }

@@ -19,6 +19,8 @@ pub(super) enum Piece {
 pub(super) struct Progress {
     sent: String,
     block: Option<(u64, String)>,
+    /// The model's message that the block is a part of.
+    message: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -27,6 +29,8 @@ struct Event {
     parent_tool_use_id: Option<String>,
     #[serde(default)]
     entry: u64,
+    #[serde(default)]
+    message_id: Option<String>,
     #[serde(default)]
     text: String,
     #[serde(default)]
@@ -63,9 +67,11 @@ impl Progress {
         let (block, so_far) = self.block.get_or_insert_with(|| (event.entry, String::new()));
         let mut new = String::new();
         if *block != event.entry {
-            new.push_str(if self.sent.is_empty() { "" } else { "\n\n" });
+            let goes_on = self.message.is_some() && self.message == event.message_id;
+            new.push_str(if goes_on || self.sent.is_empty() { "" } else { "\n\n" });
             (*block, *so_far) = (event.entry, String::new());
         }
+        self.message.clone_from(&event.message_id);
         // What was sent cannot be taken back: a text that replaces another one can only go on from it.
         let more = match event.replaces {
             true => event.text.strip_prefix(so_far.as_str()).unwrap_or_default(),
@@ -118,6 +124,19 @@ mod tests {
         assert_eq!(progress.rest("Bye now"), None);
         assert_eq!(progress.sent(), "Hello\n\nBye now");
         assert_eq!(Progress::default().rest("all"), Some("all".into()));
+    }
+
+    #[test]
+    fn pieces_of_one_message_follow_each_other_without_a_gap() {
+        let mut progress = Progress::default();
+        let mut hear = |entry: u64, message: &str, text: &str| {
+            let data = serde_json::json!({"entry": entry, "message_id": message, "text": text}).to_string();
+            progress.hear("agent-text-delta", data.as_bytes())
+        };
+        assert_eq!(hear(1, "m1", "Let me "), Some(Piece::Text("Let me ".into())));
+        assert_eq!(hear(2, "m1", "look."), Some(Piece::Text("look.".into())));
+        assert_eq!(hear(4, "m2", "Done."), Some(Piece::Text("\n\nDone.".into())));
+        assert_eq!(progress.rest("Let me look.\n\nDone."), None);
     }
 
     #[test]

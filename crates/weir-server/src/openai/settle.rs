@@ -188,7 +188,7 @@ fn sort(kind: FailureKind) -> FailureSort {
 
 /// What a turn used.
 fn usage(finished: &Finished) -> Usage {
-    let usage = finished.turn.as_ref().and_then(|turn| turn.result.as_ref()).map(|result| result.usage);
+    let usage = finished.turn.as_ref().and_then(|turn| turn.result.as_ref()).and_then(|result| result.usage);
     usage.map_or_else(Usage::default, |usage| Usage {
         input_tokens: usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
         cached_tokens: usage.cache_read_input_tokens,

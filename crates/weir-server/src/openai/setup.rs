@@ -39,7 +39,7 @@ pub(super) async fn find(
     choice: &Choice,
 ) -> Result<Seat, OpenAiError> {
     if let Some(name) = &choice.session {
-        return named(app, who, request, place, name).await;
+        return named(app, who, request, place, choice, name).await;
     }
     if let Some(previous) = &request.previous {
         return after_response(app, who, request, place, previous).await;
@@ -78,6 +78,7 @@ async fn named(
     who: &Principal,
     request: &Request,
     place: &Place,
+    choice: &Choice,
     name: &str,
 ) -> Result<Seat, OpenAiError> {
     if request.format.schema().is_some() {
@@ -85,12 +86,31 @@ async fn named(
         return Err(OpenAiError::unsupported("response_format", why));
     }
     let missing = || missing("x-weir-session", name);
-    let session: ConversationId = name.parse().ok().filter(|_| who.may_see(name)).ok_or_else(missing)?;
-    app.host().info(&session).await.map_err(|_| missing())?;
+    let Some(session) = existing(app, name).await else {
+        // What cannot be the id of a session is a key, and the first request with it begins the session.
+        if who.session.is_some() || uuid::Uuid::try_parse(name).is_ok() {
+            return Err(missing());
+        }
+        let session = create(app, request, place, choice, &who.actor()).await?;
+        return Ok(fresh(app, session, place, setup_of(request, place)));
+    };
+    if !who.may_see(session.as_str()) {
+        return Err(missing());
+    }
     // The session has its own instructions.
     let (text, images) = (place.prompt(usize::MAX), place.images(0));
     let setup = setup_of(request, place);
     Ok(Seat { session, claim: None, text, images, setup, earlier_failure: None })
+}
+
+/// The session with this id, or else with this key.
+async fn existing(app: &App, name: &str) -> Option<ConversationId> {
+    if let Ok(id) = name.parse::<ConversationId>()
+        && app.host().info(&id).await.is_ok()
+    {
+        return Some(id);
+    }
+    app.host().with_key(name).await.ok()?.id.parse().ok()
 }
 
 /// The session of an earlier response, or a branch of it where the session has gone on or is to work otherwise.
@@ -188,6 +208,7 @@ async fn create(
     let root = app.settings().roots.first().map(|root| root.to_string_lossy().into_owned());
     let new = NewSession {
         cwd: choice.folder.clone().or(root).unwrap_or_default(),
+        key: choice.session.clone(),
         name: Some(title(place)).filter(|title| !title.trim().is_empty()),
         model: model(request),
         append_system_prompt: place.instructions(),

@@ -13,5 +13,5 @@ pub use address::{PublicUrl, listening_is_remote};
 pub use connections::{Listening, Stopping};
 pub use ready::{ReadyFile, link, write_ready_file};
 pub(crate) use roster::ConnectionCounts;
-pub use server::{ServeError, ServeOptions, Server, is_reserved};
+pub use server::{ServeError, ServeOptions, Server, token_name_problem};
 pub use tls::{Certificate, Loaded as LoadedCertificate, TlsError};

@@ -27,10 +27,21 @@ const OWNER: &str = "owner";
 /// The name of the token in the ready file. Each start makes a new one, and the last one is no good any more.
 const READY: &str = "ready-file";
 
-/// Whether this name is reserved for the server itself: the next start revokes the token of the ready file, and what the
-/// host decides by itself is signed `weir`.
-pub fn is_reserved(name: &str) -> bool {
-    [READY, "weir"].iter().any(|reserved| name.trim().eq_ignore_ascii_case(reserved))
+/// Why a token must not have this name, if it must not. It has to be one that nobody takes for another: names stand in the
+/// audit log and beside decisions.
+pub fn token_name_problem(name: &str) -> Option<&'static str> {
+    if name.is_empty()
+        || name.trim() != name
+        || weir_transcript::reveal(name) != name
+        || name.contains(['\n', '\t'])
+    {
+        return Some(
+            "the name must not be empty, begin or end with a space, or hold characters that cannot be seen",
+        );
+    }
+    // The next start revokes the token of the ready file, and what the host decides by itself is signed `weir`.
+    let is_reserved = [READY, "weir"].iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
+    is_reserved.then_some("this name is reserved for the server itself; choose another one")
 }
 
 /// How often the token file is looked at, for streams whose token was revoked from the command line.
@@ -226,7 +237,7 @@ fn ready_token(tokens: &Tokens) -> Result<Secret, TokenFileError> {
     tokens.add(NewToken::new(READY, Role::Admin), clock::now()).map(|(_, secret)| secret)
 }
 
-/// Tells the log when the disk becomes full, and when it has space again.
+/// Tells the log when the disk becomes full or fails, and when it can be written again.
 async fn look_at_disk(app: App) {
     let mut interval = tokio::time::interval(LOOK_AT_DISK);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -234,8 +245,8 @@ async fn look_at_disk(app: App) {
     loop {
         interval.tick().await;
         match app.host().space() {
-            Space::Full { advice } if !was_full => tracing::error!("{advice}"),
-            Space::Enough if was_full => tracing::warn!("the disk has space again; everything is taken"),
+            Space::Full { advice } | Space::Unusable { advice } if !was_full => tracing::error!("{advice}"),
+            Space::Enough if was_full => tracing::warn!("the disk can be written again; everything is taken"),
             _ => {}
         }
         was_full = app.host().space() != Space::Enough;

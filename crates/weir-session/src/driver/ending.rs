@@ -30,6 +30,10 @@ impl Driver {
             streams.input.close();
         }
         let mut options = self.launcher.as_ref().map(super::Launcher::stop_options).unwrap_or_default();
+        if self.machine.is_disobeyed() {
+            // What would not end by itself is not given the time to run more tools.
+            options.grace = Duration::ZERO;
+        }
         let report = loop {
             let is_killing = self.machine.is_killing();
             if is_killing {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
-use weir_process::{Capabilities, Environment, Launch, Lock, ProbeCache, Process, StopOptions};
+use weir_process::{Capabilities, Environment, Found, Launch, Lock, ProbeCache, Process, StopOptions};
 use weir_wire::SessionId;
 
 use crate::arguments::{FORK_AT, PromptFiles, Start, arguments};
@@ -23,6 +23,10 @@ use crate::options::{Conversation, SessionOptions};
 
 /// Flags that are passed without asking for the version first, because only very old versions lack them.
 const ASSUMED: [&str; 3] = ["--setting-sources", "--system-prompt-file", "--append-system-prompt-file"];
+
+/// The longest prompt that is passed as an argument, to versions that know no file for it. Linux takes 128 KiB for one
+/// argument, its name and the byte at its end included.
+const MAX_ARGUMENT: usize = 128_000;
 
 /// Starts processes for a session.
 pub(crate) struct Launcher {
@@ -50,7 +54,7 @@ enum How {
 /// What has to be looked up before a process can be started.
 #[derive(Clone)]
 pub(super) struct Prepared {
-    program: PathBuf,
+    found: Found,
     /// None where nothing depends on it.
     capabilities: Option<Box<Capabilities>>,
 }
@@ -127,7 +131,8 @@ impl Launcher {
             return None;
         }
         let cache = options.probe_cache.clone().unwrap_or_else(|| Arc::new(ProbeCache::in_memory()));
-        let (program, environment) = (prepared.program.clone(), options.environment.clone());
+        let (program, environment) =
+            (prepared.found.path.clone(), prepared.found.environment(&options.environment));
         Some(async move { cache.probe(&program, &environment).await.ok() })
     }
 
@@ -165,11 +170,12 @@ impl Launcher {
                     None => {
                         let found =
                             weir_process::find(program.as_deref()).await.map_err(StartError::NotFound)?;
-                        Prepared { program: found.path, capabilities: None }
+                        Prepared { found, capabilities: None }
                     }
                 };
                 if prepared.capabilities.is_none() && (depends_on_version || admitted.needs_version()) {
-                    let capabilities = cache.probe(&prepared.program, &environment).await;
+                    let environment = prepared.found.environment(&environment);
+                    let capabilities = cache.probe(&prepared.found.path, &environment).await;
                     prepared.capabilities = Some(Box::new(capabilities.map_err(StartError::Probe)?));
                 }
                 Ok((prepared, admitted))
@@ -208,16 +214,16 @@ impl Launcher {
             }
             How::Cli(None) => Err(failed(StartError::Other("the CLI was not looked for".into()))),
             How::Cli(Some(prepared)) => {
-                let Prepared { program, capabilities } = &**prepared;
+                let Prepared { found, capabilities } = &**prepared;
                 if let Some(known) = capabilities {
                     check_version(&self.options, spawn, known).map_err(failed)?;
                 }
                 let supports = |flag: &str| capabilities.as_ref().is_none_or(|known| known.has_flag(flag));
                 let admitted = self.admitted.take().unwrap_or_else(Admitted::unchecked);
-                if let Some(known) = capabilities
-                    && let Some(reason) =
-                        admitted.refusal(known.version(), known.has_flag("--setting-sources"))
-                {
+                let too_old = capabilities.as_ref().and_then(|known| {
+                    admitted.refusal_of(known.version(), known.has_flag("--setting-sources"))
+                });
+                if let Some(reason) = admitted.refusal().or(too_old) {
                     return Err(failed(StartError::Folder(reason)));
                 }
                 let (prompts, files) = write_prompts(&self.options).map_err(|error| {
@@ -238,11 +244,11 @@ impl Launcher {
                 let is_passed =
                     |flag: &&str| args.iter().any(|arg| arg.as_encoded_bytes().starts_with(flag.as_bytes()));
                 self.assumed = ASSUMED.into_iter().filter(is_passed).collect();
-                let mut launch = launch(&self.options, program, args);
+                let mut launch = launch(&self.options, found, args);
                 launch.needs = files.iter().map(|file| file.to_path_buf()).collect();
                 self.prompts = files;
                 if !admitted.project_settings {
-                    launch.environment = without_fsmonitor(launch.environment);
+                    launch.environment = without_git_hooks(launch.environment);
                 }
                 launch.directory = admitted.directory;
                 Ok(Box::pin(async move {
@@ -304,16 +310,21 @@ fn write_prompts(options: &SessionOptions) -> std::io::Result<(PromptFiles, Vec<
     Ok((files, kept))
 }
 
-/// Older versions run `git status` when they start, and git runs what the repository calls its file system monitor.
-fn without_fsmonitor(environment: Environment) -> Environment {
+/// What git runs by itself at the occasion of other commands, switched off.
+const GIT_HOOKS: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null")];
+
+/// The CLI runs commands such as `git status` without asking anyone, and git runs what a repository calls its file system
+/// monitor and its hooks. What else a repository can name has no name of its own to switch off; nothing is started there.
+fn without_git_hooks(environment: Environment) -> Environment {
     let known = environment.resolve(std::env::vars_os());
     let count =
-        known.get(OsStr::new("GIT_CONFIG_COUNT")).and_then(|count| count.to_str()?.parse::<u32>().ok());
+        known.get(OsStr::new("GIT_CONFIG_COUNT")).and_then(|count| count.to_str()?.parse::<usize>().ok());
     let count = count.unwrap_or(0);
-    environment
-        .set("GIT_CONFIG_COUNT", (count + 1).to_string())
-        .set(format!("GIT_CONFIG_KEY_{count}"), "core.fsmonitor")
-        .set(format!("GIT_CONFIG_VALUE_{count}"), "false")
+    let environment = environment.set("GIT_CONFIG_COUNT", (count + GIT_HOOKS.len()).to_string());
+    GIT_HOOKS.iter().enumerate().fold(environment, |environment, (at, (name, value))| {
+        let at = count + at;
+        environment.set(format!("GIT_CONFIG_KEY_{at}"), *name).set(format!("GIT_CONFIG_VALUE_{at}"), *value)
+    })
 }
 
 fn failed(error: StartError) -> SessionError {
@@ -357,17 +368,30 @@ fn check_version(options: &SessionOptions, spawn: &Spawn, known: &Capabilities) 
     if options.output_schema.is_some() && !known.has_flag("--json-schema") {
         return lacks("answer in a given JSON schema");
     }
+    let prompts = [
+        (&options.system_prompt, "--system-prompt-file"),
+        (&options.append_system_prompt, "--append-system-prompt-file"),
+    ];
+    for (prompt, flag) in prompts {
+        let length = prompt.as_ref().map_or(0, String::len);
+        if length > MAX_ARGUMENT && !known.has_flag(flag) {
+            return lacks(&format!(
+                "take a system prompt of {length} bytes, because it wants it as an argument, which must not be longer than \
+                 {MAX_ARGUMENT}"
+            ));
+        }
+    }
     if spawn.fork_at.is_some() && !known.has_flag(FORK_AT) {
         return lacks("continue a conversation from an earlier point");
     }
     Ok(())
 }
 
-fn launch(options: &SessionOptions, program: &Path, args: Vec<OsString>) -> Launch {
-    let mut launch = Launch::new(program).args(args);
+fn launch(options: &SessionOptions, found: &Found, args: Vec<OsString>) -> Launch {
+    let mut launch = Launch::new(&found.path).args(args);
     launch.cwd.clone_from(&options.cwd);
     launch.sandbox.clone_from(&options.sandbox);
-    launch.environment = options.environment.clone();
+    launch.environment = found.environment(&options.environment);
     launch.transport = options.transport;
     launch.log.clone_from(&options.log);
     launch.secrets = options.secrets.clone();
@@ -426,6 +450,20 @@ fn file_name(name: &str) -> String {
 mod tests {
     use super::*;
     use weir_process::Version;
+
+    #[test]
+    fn a_prompt_that_fits_into_no_argument_is_refused_by_name() {
+        let (old, new) = (Capabilities::of(Version::new(1, 0, 124)), Capabilities::of(Version::new(2, 1, 9)));
+        let long = "x".repeat(MAX_ARGUMENT + 1);
+        let options = SessionOptions::new().append_system_prompt(&long);
+        let error = check_version(&options, &Spawn::default(), &old).unwrap_err().to_string();
+        assert!(error.contains("1.0.124") && error.contains("128001 bytes"), "{error}");
+        assert!(check_version(&options, &Spawn::default(), &new).is_ok());
+        // This one can be read from a file.
+        assert!(check_version(&SessionOptions::new().system_prompt(&long), &Spawn::default(), &old).is_ok());
+        let short = SessionOptions::new().append_system_prompt("x");
+        assert!(check_version(&short, &Spawn::default(), &old).is_ok());
+    }
 
     #[test]
     fn what_an_old_cli_would_leave_out_is_refused() {

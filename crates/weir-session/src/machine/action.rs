@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use weir_transcript::{HostEvent, Turn};
+use weir_transcript::{HostEvent, Turn, TurnState};
 use weir_wire::{MessageId, Outgoing, RequestId, SessionId};
 
 use super::event::Ticket;
@@ -78,9 +78,19 @@ pub struct TurnEnd {
 }
 
 impl TurnEnd {
-    /// Whether the turn failed or was interrupted.
+    /// Whether the turn failed. One that was interrupted did not: see [`TurnEnd::is_interrupted`].
     pub fn is_error(&self) -> bool {
         self.turn.state.is_error()
+    }
+
+    /// Whether the turn was interrupted, so that its text is what was said until then.
+    pub fn is_interrupted(&self) -> bool {
+        self.turn.state == TurnState::Interrupted
+    }
+
+    /// Whether the CLI's result was empty, so that the text is what was said in the turn.
+    pub fn is_degraded(&self) -> bool {
+        self.turn.result.as_ref().is_some_and(|result| result.degraded)
     }
 
     /// What the turn cost, if that is known.

@@ -4,7 +4,11 @@
 //! that would be written next. Messages that wait behind it stay where they are. What was interrupted never runs
 //! later: a message that no process has got is taken back, and one that the CLI has got but not begun is cancelled
 //! and interrupted in one go, because no single request does for all versions. Should its turn begin in spite of
-//! that, it is interrupted again, and the process is ended if that does not help.
+//! that, it is interrupted again.
+//!
+//! It needs no help of the CLI: a turn that has not ended in time is ended with its process. And it is confirmed when
+//! the turn has ended, not when the CLI says that it has heard: versions before 2.1.325 say so while the tool still
+//! runs.
 
 use std::time::Instant;
 
@@ -42,14 +46,17 @@ impl Machine {
         if self.life.is_ready() && self.is_busy() {
             self.brake = Brake::On;
             self.messages.mark_interrupted();
-            return self.end_turn(now, Purpose::Interrupt(Some(ticket)), sink);
+            self.interrupting.push(ticket);
+            self.life.escalate_at(now.instant + self.settings.limits.interrupt);
+            return self.end_turn(now, sink);
+        }
+        if self.messages.is_any_written() {
+            // The process is ending, and nothing can be said to it any more. The turn is over when it is gone.
+            self.messages.mark_interrupted();
+            return self.interrupting.push(ticket);
         }
         let until = self.life.wakes_until().filter(|until| *until > now.instant);
-        let is_stopped = if self.messages.is_any_written() {
-            // The process is ending, and nothing can be said to it any more.
-            self.messages.mark_interrupted();
-            true
-        } else if self.take_back_next(sink) {
+        let is_stopped = if self.take_back_next(sink) {
             true
         } else if let Some(until) = until {
             self.brake = Brake::Waking(until);
@@ -61,12 +68,12 @@ impl Machine {
     }
 
     /// Tells the CLI to end the turn at hand: what runs, and what it was sent and has not begun.
-    pub(super) fn end_turn(&mut self, now: Now, purpose: Purpose, sink: &mut Sink<'_>) {
+    pub(super) fn end_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
         for message in self.messages.not_begun() {
             self.ask_cli(now, Purpose::TakeBack(message.clone()), HostRequest::CancelMessage { message });
         }
         self.record(HostEvent::Interrupted, sink);
-        self.ask_cli(now, purpose, HostRequest::Interrupt);
+        self.ask_cli(now, Purpose::Interrupt, HostRequest::Interrupt);
     }
 
     /// Whether an interrupt has not come to its end. A message that is written now might be what it ends.
@@ -90,7 +97,7 @@ impl Machine {
             // One is on its way, and this is what it ends.
             self.record(HostEvent::Interrupted, sink);
         } else {
-            self.end_turn(now, Purpose::Interrupt(None), sink);
+            self.end_turn(now, sink);
         }
     }
 
@@ -105,6 +112,16 @@ impl Machine {
         };
         if is_over {
             self.brake = Brake::Off;
+        }
+    }
+
+    /// Confirms interrupts whose turn has ended, with its process or without.
+    pub(super) fn tell_interrupted(&mut self) {
+        let is_over = if self.life.is_ready() { !self.is_busy() } else { !self.life.is_ending() };
+        if is_over {
+            for ticket in std::mem::take(&mut self.interrupting) {
+                self.reply(ticket, Ok(Reply::Done));
+            }
         }
     }
 

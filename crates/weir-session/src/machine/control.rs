@@ -43,8 +43,8 @@ pub(super) enum Purpose {
     Cancel(Ticket, MessageId),
     /// A message is to be taken back because it was interrupted.
     TakeBack(MessageId),
-    /// The turn at hand is to end; a caller may want to know.
-    Interrupt(Option<Ticket>),
+    /// The turn at hand is to end. Whether it did shows in its result, and not in the answer.
+    Interrupt,
 }
 
 impl Control {
@@ -54,15 +54,13 @@ impl Control {
 
     /// Whether the CLI has not shown yet that it has heard an interrupt.
     pub(super) fn is_interrupting(&self) -> bool {
-        self.pending
-            .iter()
-            .any(|pending| matches!(pending.purpose, Purpose::Interrupt(_)) && !pending.is_done)
+        self.pending.iter().any(|pending| matches!(pending.purpose, Purpose::Interrupt) && !pending.is_done)
     }
 
     /// A turn has ended because it was interrupted.
     pub(super) fn turn_interrupted(&mut self) {
         for pending in &mut self.pending {
-            pending.is_done |= matches!(pending.purpose, Purpose::Interrupt(_));
+            pending.is_done |= matches!(pending.purpose, Purpose::Interrupt);
         }
     }
 }
@@ -129,7 +127,12 @@ impl Machine {
                     self.life.is_named();
                 }
             }
-            Message::System(SystemMessage::Init(init)) if init.session_id.is_some() => self.life.is_named(),
+            Message::System(SystemMessage::Init(init)) => {
+                if init.session_id.is_some() {
+                    self.life.is_named();
+                }
+                self.check_folder(sink);
+            }
             Message::System(_) => {}
             _ => return false,
         }
@@ -176,8 +179,7 @@ impl Machine {
                     self.message_taken_back(&message, sink);
                 }
             }
-            Purpose::Interrupt(Some(ticket)) => self.reply(ticket, result.map(Reply::Answer)),
-            Purpose::Interrupt(None) => {}
+            Purpose::Interrupt => {}
         }
     }
 
@@ -199,9 +201,7 @@ impl Machine {
     }
 
     fn fail(&mut self, purpose: &Purpose, error: &SessionError) {
-        if let Purpose::Caller(ticket) | Purpose::Cancel(ticket, _) | Purpose::Interrupt(Some(ticket)) =
-            purpose
-        {
+        if let Purpose::Caller(ticket) | Purpose::Cancel(ticket, _) = purpose {
             self.reply(*ticket, Err(error.clone()));
         }
     }

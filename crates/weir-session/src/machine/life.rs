@@ -4,7 +4,7 @@ mod ending;
 
 use std::time::{Duration, Instant};
 
-use weir_transcript::{HostEvent, Sink};
+use weir_transcript::{EntryId, HostEvent, Sink};
 use weir_wire::{HostRequest, SessionId};
 
 use super::action::{Action, Reply, Spawn};
@@ -41,14 +41,22 @@ pub(super) struct Life {
     renew: bool,
     /// Why the process must not go on. Boxed, as it is rare and large.
     failure: Option<Box<SessionError>>,
+    /// The newest entry when the process was started: what comes after it is of this process.
+    started_after: Option<EntryId>,
+    /// Whether the process was told to end because somebody wanted it to, and not because something went wrong.
+    is_end_wanted: bool,
     /// What the process said had gone wrong, in a result that answers no message.
     complaint: Option<Box<str>>,
     /// Whether the session is to end.
     stop: bool,
     /// Whether nothing is waited for in that.
     kill: bool,
+    /// The folder of which it was told that it is not the one asked for.
+    elsewhere: Option<String>,
     /// When the process is ended although its turn has not.
     escalate_at: Option<Instant>,
+    /// Whether the process is being ended because its turn did not end in time.
+    is_disobeyed: bool,
     /// Until when a turn may begin that nobody asked for.
     wakes_until: Option<Instant>,
 }
@@ -89,10 +97,14 @@ impl Life {
             close: false,
             renew: false,
             failure: None,
+            started_after: None,
+            is_end_wanted: false,
             complaint: None,
             stop: false,
             kill: false,
+            elsewhere: None,
             escalate_at: None,
+            is_disobeyed: false,
             wakes_until: None,
         }
     }
@@ -116,6 +128,14 @@ impl Life {
     /// Whether there is a process that is not being ended.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self.state, State::Starting | State::Initialising | State::Ready)
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.state == State::Ending
+    }
+
+    pub(super) fn is_disobeyed(&self) -> bool {
+        self.is_disobeyed
     }
 
     /// Whether messages can be written.
@@ -271,11 +291,24 @@ impl Machine {
         // What the process before said of itself is not true of this one.
         self.asks.set_introduction(serde_json::Value::Null);
         self.watchdog.heard(now.instant);
+        self.life.started_after = self.view().entries.last().map(|entry| entry.id);
         let resumes = self.life.spawning.take();
         self.record(HostEvent::ProcessStarted { resumes }, sink);
         match self.settings.greeting.request().filter(|_| !too_old) {
             Some(request) => self.ask_cli(now, Purpose::Initialize, HostRequest::Initialize(request)),
             None => self.ready(),
+        }
+    }
+
+    /// Tells once of each folder that the CLI works in and was not asked to.
+    pub(super) fn check_folder(&mut self, sink: &mut Sink<'_>) {
+        let (Some(asked), Some(cwd)) = (&self.settings.cwd, &self.view().session.cwd) else { return };
+        if cwd == asked {
+            self.life.elsewhere = None;
+        } else if self.life.elsewhere.as_ref() != Some(cwd) {
+            let message = format!("the CLI works in {cwd}, and was asked to work in {asked}");
+            self.life.elsewhere = Some(cwd.clone());
+            self.record(HostEvent::Warning { message }, sink);
         }
     }
 
@@ -350,10 +383,11 @@ impl Machine {
             self.watchdog.take_fired();
         }
         let wants_end = self.life.stop || self.life.close;
-        if is_due && (is_busy || self.life.is_starting())
-            || wants_end && (!is_busy || self.life.is_starting())
-        {
+        let must_end = is_due && (is_busy || self.life.is_starting());
+        if must_end || wants_end && (!is_busy || self.life.is_starting()) {
+            self.life.is_disobeyed = must_end;
             self.life.state = State::Ending;
+            self.life.is_end_wanted = wants_end && !self.watchdog.has_fired();
             self.actions.push(Action::End);
         } else if self.life.stop && self.life.escalate_at.is_none() {
             self.stop_turn(now, sink);

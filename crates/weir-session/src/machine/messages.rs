@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use weir_process::Version;
-use weir_transcript::{EntryBody, HostEvent, Sink, Turn, TurnCause, TurnState};
+use weir_transcript::{HostEvent, Said, Sink, Turn, TurnCause, TurnState};
 use weir_wire::{
     HostRequest, MessageId, Outgoing, OutgoingBlock, OutgoingContent, OutgoingMessage, TextHandling,
 };
@@ -374,16 +374,7 @@ impl Machine {
         if let Some(text) = turn.result.as_ref().and_then(|result| result.text.clone()) {
             return text;
         }
-        let mut said = String::new();
-        for entry in self.view().entries.iter().filter(|entry| entry.turn == Some(turn.id)) {
-            if let (EntryBody::Text(text), None) = (&entry.body, &entry.parent) {
-                if !said.is_empty() {
-                    said.push_str("\n\n");
-                }
-                said.push_str(&text.text);
-            }
-        }
-        said
+        self.view().texts_of(turn.id).collect::<Said>().into_text()
     }
 
     /// Why no more may be spent.

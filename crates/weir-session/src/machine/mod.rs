@@ -43,6 +43,8 @@ pub struct Machine {
     control: control::Control,
     asks: asks::Asks,
     brake: brake::Brake,
+    /// Who waits for the end of a turn that they have interrupted.
+    interrupting: Vec<Ticket>,
     watchdog: watchdog::Watchdog,
     actions: Vec<Action>,
 }
@@ -114,6 +116,7 @@ impl Machine {
             control: control::Control::default(),
             asks: asks::Asks::default(),
             brake: brake::Brake::default(),
+            interrupting: Vec::new(),
             watchdog: watchdog::Watchdog::new(now.instant),
             actions: Vec::new(),
             settings,
@@ -197,6 +200,11 @@ impl Machine {
     /// Whether it is to end without patience.
     pub fn is_killing(&self) -> bool {
         self.life.is_killing()
+    }
+
+    /// Whether the process is being ended because an interrupt did not help.
+    pub fn is_disobeyed(&self) -> bool {
+        self.life.is_disobeyed()
     }
 
     /// Whether the session is over: nothing more will happen.
@@ -312,6 +320,7 @@ impl Machine {
     fn advance(&mut self, now: Now, sink: &mut Sink<'_>) {
         self.release_brake(now);
         self.start_or_end(now, sink);
+        self.tell_interrupted();
         self.write_messages(now, sink);
         self.tell_settled();
     }

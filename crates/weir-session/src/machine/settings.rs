@@ -14,6 +14,8 @@ pub struct MachineSettings {
     pub fork: bool,
     /// The last line of it that a copy has, by its uuid; none for all of it.
     pub fork_at: Option<String>,
+    /// The folder that it was asked to work in, with all links resolved, if one was.
+    pub cwd: Option<String>,
     /// What is said to the CLI at the start.
     pub greeting: Greeting,
     /// Whether a process stays after its turn. Otherwise every message gets a process of its own.
@@ -34,6 +36,7 @@ impl Default for MachineSettings {
             resume: None,
             fork: false,
             fork_at: None,
+            cwd: None,
             greeting: Greeting::Plain,
             keep_process: true,
             persistence: true,
@@ -96,8 +99,8 @@ pub struct Limits {
     pub answer: Option<Duration>,
     /// The answer to a control request of ours.
     pub control: Duration,
-    /// The end of a turn that was interrupted by a limit or by the end of the session; after that the process is
-    /// ended.
+    /// The end of a turn that was interrupted, by a caller, a limit or the end of the session; after that the process
+    /// is ended.
     pub interrupt: Duration,
     /// How long a process with nothing to do stays.
     pub idle: Option<Duration>,

@@ -54,6 +54,26 @@ fn the_next_process_goes_on_with_the_session_that_the_cli_named() {
 }
 
 #[test]
+fn another_folder_than_the_one_asked_for_is_told_once() {
+    let in_folder = |cwd: &str| {
+        let mut line = init();
+        line["cwd"] = json!(cwd);
+        line
+    };
+    let mut host = Host::ready(MachineSettings { cwd: Some("/asked".into()), ..MachineSettings::default() });
+    let warnings = |host: &Host| {
+        let text = format!("{:?}", host.machine.view().entries);
+        text.matches("the CLI works in /other, and was asked to work in /asked").count()
+    };
+    for (message, cwd, told) in [("m1", "/asked", 0), ("m2", "/other", 1), ("m3", "/other", 1)] {
+        host.send(message, SendMode::Queue);
+        host.says(&in_folder(cwd));
+        host.says(&result(&[message]));
+        assert_eq!(warnings(&host), told, "{message}");
+    }
+}
+
+#[test]
 fn only_the_first_process_forks() {
     let fork =
         MachineSettings { fork: true, resume: Some(SessionId::new("s0")), ..MachineSettings::default() };

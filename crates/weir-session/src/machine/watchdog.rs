@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use weir_transcript::{Sink, Status};
 
-use super::control::Purpose;
 use super::{Limits, Machine, Now};
 
 /// What the CLI is doing, as far as waiting for it goes.
@@ -141,7 +140,7 @@ impl Machine {
     /// Interrupts what runs; the process is ended if that does not help in time.
     pub(super) fn stop_turn(&mut self, now: Now, sink: &mut Sink<'_>) {
         if self.life.is_ready() {
-            self.end_turn(now, Purpose::Interrupt(None), sink);
+            self.end_turn(now, sink);
             self.life.escalate_at(now.instant + self.settings.limits.interrupt);
         } else {
             self.life.escalate_at(now.instant);

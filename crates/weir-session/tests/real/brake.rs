@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_session::{Session, SessionError, SessionOptions};
+use weir_session::{Message, Session, SessionError, SessionOptions};
 use weir_testkit::api::ScriptedApi;
 use weir_testkit::real::{Place, Version};
 use weir_testkit::scenario::{Cli, Process};
-use weir_transcript::TurnState;
+use weir_transcript::{Status, TurnState};
 
 use crate::host::Host;
 use crate::options::options;
@@ -71,6 +71,33 @@ async fn brake(cli: &Cli, when: When) {
     assert_eq!(session.ask(says("next")).await.unwrap().text, "next", "{cli} {when:?}");
     assert!(!ran.exists(), "{cli} {when:?}: the tool ran");
     session.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compaction_is_interrupted_and_the_next_message_is_answered() {
+    for cli in crate::real_clis() {
+        let cli = Cli::from(cli);
+        let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
+        let session = Session::new(made(&cli, &place, &api));
+        let says = |text: &str| format!("@@{}", json!([{"text": text}]));
+        for text in ["first", "second"] {
+            // One exchange is not enough for all versions.
+            assert_eq!(session.ask(says(text)).await.unwrap().text, text);
+        }
+        let mut updates = session.follow().await.unwrap();
+        let slowly = format!("@@{}", json!([{"sleep": 120}]));
+        let mut sent = session.send(Message::command("compact", &slowly).unwrap()).await.unwrap();
+        while session.view().await.unwrap().status != Status::Compacting {
+            updates.next().await.unwrap();
+        }
+        assert!(session.interrupt().await.unwrap(), "{cli}");
+        // It is called a success, with or without a word.
+        let end = sent.answer().await.unwrap();
+        assert!(!end.text.contains("summary"), "{cli}: {}", end.text);
+        assert_ne!(end.turn.state, TurnState::Failed, "{cli}");
+        assert_eq!(session.ask(says("next")).await.unwrap().text, "next", "{cli}");
+        session.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -107,31 +107,79 @@ async fn a_folder_runs_nothing_until_a_person_trusts_it() {
     }
 }
 
+/// Runs git.
+#[expect(clippy::disallowed_methods, reason = "git is what is lured into running something")]
+fn git(folder: &Path, arguments: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    git.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments);
+    let done = git.output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {done:?}");
+}
+
+/// Makes a repository whose file has to be compared again, and which names a program for that.
+fn lure(folder: &Path, lure: Lure, run: &str) {
+    std::fs::write(folder.join("file"), "one").unwrap();
+    git(folder, &["init", "-q"]);
+    git(folder, &["add", "file"]);
+    let config = folder.join(".git/config");
+    let add = |text: String| {
+        let before = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(&config, before + &text).unwrap();
+    };
+    match lure {
+        Lure::Monitor => add(format!("[core]\nfsmonitor = \"{run}; false\"\n")),
+        Lure::Filter => {
+            std::fs::write(folder.join(".gitattributes"), "* filter=a]b\n").unwrap();
+            add(format!("[filter \"a]b\"] clean = \"{run}; cat\"\n"));
+        }
+        Lure::Hook => {
+            use std::os::unix::fs::PermissionsExt as _;
+            let hook = folder.join(".git/hooks/post-index-change");
+            std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+            std::fs::write(&hook, format!("#!/bin/sh\n{run}\n")).unwrap();
+            std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    // Other bytes of the same length, at another time: git has to look inside.
+    std::fs::write(folder.join("file"), "two").unwrap();
+    let file = std::fs::File::options().write(true).open(folder.join("file")).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lure {
+    Monitor,
+    Filter,
+    Hook,
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repository_makes_git_run_nothing() {
     for cli in crate::real_clis().into_iter().map(Cli::from) {
-        let trap = Trap::new(cli);
-        let (cli, folder) = (&trap.cli, trap.place.directory());
-        std::fs::remove_dir_all(folder.join(".claude")).unwrap();
-        let script = trap.place.root().join("monitor.sh");
-        std::fs::write(&script, format!("#!/bin/sh\ntouch {}\n", trap.ran.join("git").display())).unwrap();
-        let git = folder.join(".git");
-        for folder in ["objects", "refs/heads"] {
-            std::fs::create_dir_all(git.join(folder)).unwrap();
-        }
-        std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        let config =
-            format!("[core]\n\trepositoryformatversion = 0\n\tfsmonitor = sh {}\n", script.display());
-        std::fs::write(git.join("config"), config).unwrap();
-        let mut options = trap.options();
-        options.folder.trust = FolderTrust::LeaveOut;
-        let session = Session::new(options);
-        // A version that would run it is not started, and says why.
-        let answer = session.ask("hello").await;
-        session.stop().await;
-        assert_eq!(ran(&trap.ran), Vec::<String>::new(), "{cli}");
-        if let Err(error) = answer {
-            assert!(error.to_string().contains("git configuration"), "{cli}: {error}");
+        for way in [Lure::Monitor, Lure::Filter, Lure::Hook] {
+            let trap = Trap::new(cli.clone());
+            let (cli, folder) = (&trap.cli, trap.place.directory());
+            std::fs::remove_dir_all(folder.join(".claude")).unwrap();
+            std::fs::remove_file(folder.join(".mcp.json")).unwrap();
+            lure(&folder, way, &format!("touch {}", trap.ran.join("git").display()));
+            let mut options = trap.options();
+            options.folder.trust = FolderTrust::LeaveOut;
+            let session = Session::new(options);
+            // No one is asked before the CLI runs this, and older versions run it when they start.
+            let status = json!({"tool": "Bash", "input": {"command": "git status", "description": "looks"}});
+            let answer = session.ask(format!("@@{}", json!([status, {"text": "looked"}]))).await;
+            session.stop().await;
+            assert_eq!(ran(&trap.ran), Vec::<String>::new(), "{cli}: {way:?}");
+            // What cannot be switched off keeps the CLI from being started, and it is said why.
+            match answer {
+                Ok(_) => assert_ne!(way, Lure::Filter, "{cli}"),
+                Err(error) => {
+                    assert!(
+                        way == Lure::Filter && error.to_string().contains("git configuration"),
+                        "{cli}: {error}"
+                    );
+                }
+            }
         }
     }
 }

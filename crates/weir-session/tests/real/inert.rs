@@ -83,13 +83,21 @@ async fn the_arguments_of_a_command_read_no_file() {
         let secret = place.root().join("secret.txt");
         std::fs::write(&secret, SECRET).unwrap();
         std::fs::create_dir_all(place.home().join(".claude/commands")).unwrap();
-        let command = "---\ndescription: says it again\n---\nYou were told: $ARGUMENTS";
+        // Newer versions take arguments apart in the way of a shell.
+        let command = "---\ndescription: says it again\n---\nYou were told: $ARGUMENTS\n$0 $1 $2\n$ARGUMENTS[0] $ARGUMENTS[1]";
         std::fs::write(place.home().join(".claude/commands/again.md"), command).unwrap();
         let (process, recorder) = (Process::default(), Recorder::default());
         let session =
             Session::new(options((&cli, &place, &api), &process, "", &Host::new(&process), &recorder));
-        let message = Message::command("again", &format!("@{}", secret.display())).unwrap();
-        session.ask(message).await.unwrap();
+        let secret = secret.display();
+        for arguments in [
+            format!("@{secret}"),
+            format!("x @\"{secret}\""),
+            format!("\\@{secret} '@{secret}' \"\\\\@{secret}\""),
+            format!("$9@{secret} $8@{secret}"),
+        ] {
+            session.ask(Message::command("again", &arguments).unwrap()).await.unwrap();
+        }
         session.stop().await;
         let bodies: Vec<String> = api.requests().iter().map(|request| request.body.to_string()).collect();
         assert!(bodies.iter().any(|body| body.contains("You were told: ")), "{cli}: the command did not run");

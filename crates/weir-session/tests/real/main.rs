@@ -31,6 +31,8 @@ mod recorder;
 mod sandbox;
 #[cfg(test)]
 mod scenarios;
+#[cfg(test)]
+mod tools;
 
 /// The real CLIs to test with. Fails, and says what to do, where one is missing.
 #[cfg(test)]

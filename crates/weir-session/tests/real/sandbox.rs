@@ -91,3 +91,38 @@ async fn no_sandbox_no_start() {
     assert_eq!(api.requests().len(), 0);
     session.stop().await;
 }
+
+/// Everything that a home can make a later process run.
+const LEFT_BEHIND: &str = r#"mkdir -p ~/.claude/commands; cd ~
+hook='[{"hooks":[{"type":"command","command":"touch WORK/hooked"}]}]'
+echo "{\"hooks\":{\"SessionStart\":$hook,\"UserPromptSubmit\":$hook}}" > .claude/settings.json
+cp .claude/settings.json .claude/settings.local.json
+echo '{"mcpServers":{"x":{"command":"touch","args":["WORK/served"]}}}' > .claude.json
+echo 'touch WORK/sourced' | tee .bashrc > .profile
+printf '[core]\n\tfsmonitor = "touch WORK/monitored; false"\n' > .gitconfig"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_leaves_nothing_for_the_next_to_run() {
+    let runs = crate::real_clis().into_iter().map(|cli| tokio::spawn(leave_behind(Cli::from(cli))));
+    for run in runs.collect::<Vec<_>>() {
+        run.await.unwrap();
+    }
+}
+
+async fn leave_behind(cli: Cli) {
+    let (place, api) = (Place::new().unwrap(), ScriptedApi::start().unwrap());
+    let workspace = place.directory();
+    let command = LEFT_BEHIND.replace("WORK", &workspace.display().to_string());
+    let bash = |command: &str| json!({"tool": "Bash", "input": {"command": command, "description": "x"}});
+    let first = Session::new(fenced(&cli, &place, &api));
+    first.ask(format!("@@{}", json!([bash(&command), {"text": "left"}]))).await.unwrap();
+    first.stop().await;
+    let second = Session::new(fenced(&cli, &place, &api));
+    let steps = json!([bash("git init -q . && git status; touch ran"), {"text": "looked"}]);
+    second.ask(format!("@@{steps}")).await.unwrap();
+    second.stop().await;
+    assert!(workspace.join("ran").exists(), "{cli}: nothing was tried");
+    for sign in ["hooked", "served", "sourced", "monitored"] {
+        assert!(!workspace.join(sign).exists(), "{cli}: {sign} by what another session left in the home");
+    }
+}

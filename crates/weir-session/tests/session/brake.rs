@@ -84,12 +84,12 @@ async fn a_turn_that_begins_in_spite_of_it_is_interrupted_again_and_then_ended()
     });
     let interrupt = cli.hears_request("interrupt").await;
     cli.answers(&interrupt, json!({})).await;
-    assert!(soon(interrupting).await.unwrap().unwrap());
     cli.init().await;
     cli.hears_request("interrupt").await;
     // It does not care, so its input is closed.
     cli.hears_nothing_more().await;
     cli.exits(0);
+    assert!(soon(interrupting).await.unwrap().unwrap());
     assert!(matches!(soon(asked).await.unwrap(), Err(SessionError::Interrupted)));
     session.stop().await;
 }
@@ -112,12 +112,14 @@ async fn nothing_is_allowed_in_a_turn_that_is_to_end() {
     let answered = session.answer(&"r1".into(), weir_session::Decision::allow(), None).await;
     assert!(matches!(answered, Err(SessionError::Interrupted)), "{answered:?}");
     cli.answers(&interrupt, json!({})).await;
-    assert!(soon(interrupting).await.unwrap().unwrap());
+    quiet().await;
+    assert!(!interrupting.is_finished(), "the turn has not ended");
     cli.says(
         &json!({"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 1,
         "user_message_uuids": [one]}),
     )
     .await;
+    assert!(soon(interrupting).await.unwrap().unwrap());
     assert_eq!(soon(asked).await.unwrap().unwrap().turn.state, TurnState::Interrupted);
     session.stop().await;
 }

@@ -54,11 +54,11 @@ async fn nobody_reads_the_updates_and_interrupt_is_still_answered() {
     });
     let request = cli.hears_request("interrupt").await;
     cli.answers(&request, json!({})).await;
-    assert!(soon(interrupting).await.unwrap().unwrap());
     let mut line = crate::played::result("");
     line["subtype"] = json!("error_during_execution");
     line["user_message_uuids"] = json!([id]);
     cli.says(&line).await;
+    assert!(soon(interrupting).await.unwrap().unwrap());
     assert_eq!(asked.await.unwrap().unwrap().turn.state, TurnState::Interrupted);
     session.stop().await;
 }
@@ -85,6 +85,7 @@ async fn interrupt_is_answered_while_the_cli_floods_us() {
         }
     };
     cli.answers(&request, json!({})).await;
+    cli.interrupted().await;
     assert!(soon(interrupting).await.unwrap().unwrap());
     drop(cli);
     session.stop().await;
@@ -101,23 +102,35 @@ async fn interrupt_with_nothing_running_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupt_without_an_answer_is_an_error_after_the_limit() {
-    let mut options = SessionOptions::new();
-    options.limits.control = Duration::from_secs(7);
-    let (session, stage) = session(options);
-    let asked = asking(&session, "one");
-    let mut cli = stage.ready().await;
-    let id = cli.begins("one").await;
-    let before = Instant::now();
-    let error = session.interrupt().await.unwrap_err();
-    assert!(matches!(error, SessionError::NoAnswer { what: "interrupt", .. }), "{error}");
-    assert_eq!(before.elapsed().as_secs(), 7);
-    // An answer that comes after all is no trouble, and the turn goes on.
-    let request = cli.hears_request("interrupt").await;
-    cli.answers(&request, json!({})).await;
-    cli.result("1", &[&id]).await;
-    assert_eq!(asked.await.unwrap().unwrap().text, "1");
-    session.stop().await;
+async fn a_cli_that_does_not_obey_an_interrupt_is_ended_and_the_next_message_has_another() {
+    // It may say nothing, or that it will, or that it will not.
+    for answer in [None, Some(true), Some(false)] {
+        let mut options = SessionOptions::new();
+        options.limits.interrupt = Duration::from_secs(7);
+        let (session, stage) = session(options);
+        let asked = asking(&session, "one");
+        let mut cli = stage.ready().await;
+        cli.begins("one").await;
+        let before = Instant::now();
+        let (interrupted, ()) = tokio::join!(session.interrupt(), async {
+            let request = cli.hears_request("interrupt").await;
+            match answer {
+                Some(true) => cli.answers(&request, json!({})).await,
+                Some(false) => cli.refuses(&request, "no").await,
+                None => {}
+            }
+            cli.hears_nothing_more().await;
+            assert_eq!(before.elapsed().as_secs(), 7);
+            cli.exits(143);
+        });
+        assert!(interrupted.unwrap(), "{answer:?}");
+        assert!(matches!(asked.await.unwrap(), Err(SessionError::Interrupted)), "{answer:?}");
+        let asked = asking(&session, "two");
+        let mut next = stage.ready().await;
+        next.turn("two", "2").await;
+        assert_eq!(asked.await.unwrap().unwrap().text, "2");
+        session.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

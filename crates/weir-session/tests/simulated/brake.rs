@@ -3,9 +3,17 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weir_session::{Session, SessionError};
+use weir_session::{Message, Session, SessionError};
 
 use crate::place::{Place, script, soon};
+
+/// Waits until the history is being compacted.
+async fn compacting(session: &Session) {
+    let mut updates = session.follow().await.unwrap();
+    while session.view().await.unwrap().status != weir_transcript::Status::Compacting {
+        updates.next().await.unwrap();
+    }
+}
 
 fn tool() -> String {
     script(&json!([{"tool": "Bash", "input": {"command": "touch ran"}}, {"text": "done"}]))
@@ -24,6 +32,29 @@ async fn before_the_cli_is_ready() {
     assert!(!place.path("work").join("ran").exists());
     soon(session.stop()).await;
     place.is_clean().await;
+}
+
+#[tokio::test]
+async fn while_the_history_is_compacted() {
+    for version in ["2.1.325", "2.1.9"] {
+        let place = Place::new();
+        let mut options = place.options();
+        options.environment = options.environment.set("SIMULATED_CLAUDE_VERSION", version);
+        let session = Session::new(options);
+        soon(session.ask(script(&json!([{"text": "first"}])))).await.unwrap();
+        let command = Message::command("compact", &script(&json!([{"sleep": 60}]))).unwrap();
+        let mut sent = soon(session.send(command)).await.unwrap();
+        // What waits behind it stays.
+        let mut behind = soon(session.send(tool())).await.unwrap();
+        soon(compacting(&session)).await;
+        assert!(soon(session.interrupt()).await.unwrap(), "{version}");
+        // Either version calls it a success, the newer one with a word.
+        let end = soon(sent.answer()).await.unwrap();
+        assert!(matches!(&*end.text, "" | "Compaction canceled."), "{version}: {}", end.text);
+        assert_eq!(soon(behind.answer()).await.unwrap().text, "done", "{version}");
+        soon(session.stop()).await;
+        place.is_clean().await;
+    }
 }
 
 #[tokio::test]

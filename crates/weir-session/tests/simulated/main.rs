@@ -32,4 +32,6 @@ mod sessions;
 #[cfg(test)]
 mod silence;
 #[cfg(test)]
+mod tools;
+#[cfg(test)]
 mod turns;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use weir_session::{Phase, Session, SessionError};
 
-use crate::place::{Place, running, script, soon};
+use crate::place::{Place, script, soon, until};
 
 #[tokio::test]
 async fn silence_is_noticed_in_every_phase() {
@@ -57,15 +57,22 @@ async fn an_end_without_a_result_is_an_error_also_with_exit_0() {
 }
 
 #[tokio::test]
-async fn an_interrupt_that_is_ignored_is_an_error_after_the_limit() {
+async fn an_interrupt_that_is_ignored_ends_the_process_and_nothing_runs_afterwards() {
     let place = Place::new();
     let mut options = place.misbehaving("ignore_interrupt");
-    options.limits.control = Duration::from_millis(500);
+    options.limits.interrupt = Duration::from_millis(200);
     let session = Session::new(options);
-    let _sent = session.send(script(&json!([{"sleep": 60, "text": "never"}]))).await.unwrap();
-    running(&session).await;
-    let error = soon(session.interrupt()).await.unwrap_err();
-    assert!(matches!(error, SessionError::NoAnswer { what: "interrupt", .. }), "{error}");
+    let steps = json!([{"tool": "Bash", "input": {"command": "touch began; sleep 60; touch ran"}},
+        {"tool": "Bash", "input": {"command": "touch ran"}}, {"text": "never"}]);
+    let mut sent = soon(session.send(script(&steps))).await.unwrap();
+    let began = place.path("work").join("began");
+    until("the tool has begun", || began.exists()).await;
+    assert!(soon(session.interrupt()).await.unwrap());
+    assert_eq!(session.facts().await.unwrap().pid, None, "it was said to be over and was not");
+    assert!(matches!(soon(sent.answer()).await, Err(SessionError::Interrupted)));
+    assert!(!place.path("work").join("ran").exists());
+    let answer = soon(session.ask(script(&json!([{"text": "next"}])))).await.unwrap();
+    assert_eq!(answer.text, "next");
     soon(session.stop()).await;
     place.is_clean().await;
 }

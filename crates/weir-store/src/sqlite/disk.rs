@@ -94,7 +94,8 @@ impl Disk {
     pub(super) fn give_up(&self) -> bool {
         let _changing = self.lock();
         let size = self.reserve();
-        if size == 0 {
+        if size == 0 || is_out_of_files(&self.database) {
+            // Space is not what is missing.
             return false;
         }
         self.is_full.store(true, Ordering::Release);
@@ -199,9 +200,20 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
-/// Whether nothing can be written to the disk below this file.
+/// Whether nothing can be written to the disk below this file, or no file can be made on it.
 pub(super) fn is_out_of_space(database: &Path) -> bool {
-    available(database).is_some_and(|left| left < NOTHING)
+    available(database).is_some_and(|left| left < NOTHING) || is_out_of_files(database)
+}
+
+/// Whether the disk below a file has no inode left for another file. Some file systems do not count them.
+#[cfg(unix)]
+pub(super) fn is_out_of_files(database: &Path) -> bool {
+    rustix::fs::statvfs(folder(database)).is_ok_and(|found| found.f_files > 0 && found.f_favail == 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_out_of_files(_database: &Path) -> bool {
+    false
 }
 
 /// The folder of a file, which is there when the file is not.

@@ -7,6 +7,7 @@
 mod checkpointer;
 mod disk;
 mod heads;
+mod health;
 mod index;
 mod maintenance;
 mod open;

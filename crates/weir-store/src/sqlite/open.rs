@@ -75,6 +75,12 @@ impl Database {
                 StoreError::Locked { path, seconds: LOCK_WAIT.as_secs() }
             }
             Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, detail: source.to_string() },
+            Some(
+                ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied,
+            ) => StoreError::Unusable { path, detail: source.to_string() },
             Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, detail: source.to_string() },
             _ => StoreError::Sqlite { path, source: Arc::new(source) },
         }

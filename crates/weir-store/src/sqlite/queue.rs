@@ -11,6 +11,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::disk::Disk;
+use super::health::Health;
 use super::open::{Database, LOCK_WAIT};
 use super::task::{Done, Task, Write};
 use crate::error::StoreError;
@@ -61,6 +62,7 @@ pub(super) struct Queue {
     at_once: bool,
     database: Database,
     disk: Arc<Disk>,
+    health: Health,
     tails: Arc<Tails>,
 }
 
@@ -92,6 +94,8 @@ impl Queue {
         at_once: bool,
     ) -> Self {
         Self {
+            // The file is there: the connection has it open.
+            health: Health::of(&database.path),
             connection: Mutex::new(connection),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -115,6 +119,10 @@ impl Queue {
         &self.disk
     }
 
+    pub(super) fn health(&self) -> &Health {
+        &self.health
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No statement under the lock can panic half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -126,6 +134,9 @@ impl Queue {
         weight: Weight,
         operation: impl FnMut(&Connection) -> Done<T> + Send + 'static,
     ) -> Reply<T> {
+        if let Err(gone) = self.health.refuse_if_gone() {
+            return Reply::ready(Err(gone));
+        }
         if !weight.essential && self.disk.is_still_full() {
             return Reply::ready(Err(StoreError::Full(self.database.path.clone())));
         }
@@ -173,6 +184,7 @@ impl Queue {
         let error = match done.map_err(|error| self.database.error(error)) {
             Ok(()) => {
                 drop(connection);
+                self.health.note_success();
                 if self.lock().note(weight, self.disk.wal_limit() / 2) {
                     self.changed.notify_one();
                 }
@@ -184,12 +196,12 @@ impl Queue {
         if is_full {
             self.disk.note_failure();
         }
+        self.health.note_failure(&error);
         let writer_can_do_it = matches!(error, StoreError::Locked { .. }) || (is_full && weight.essential);
         if !writer_can_do_it {
             drop(connection);
-            if is_full {
-                self.nudge();
-            }
+            // The writer looks after the disk from now on.
+            self.nudge();
             return write.fail(error);
         }
         // Before what was sent in between: the writer takes nothing without the connection.

@@ -199,6 +199,9 @@ impl Store for SqliteStore {
     }
 
     fn space(&self) -> Space {
+        if let Some(advice) = self.queue.health().complaint() {
+            return Space::Unusable { advice };
+        }
         self.queue.disk().space()
     }
 

@@ -18,7 +18,7 @@ use crate::tail::TailState;
 const PURGE_STEP: usize = 500;
 /// The same on a full disk, where a transaction must be small.
 const SMALL_PURGE_STEP: usize = 32;
-/// How often a full disk is looked at while nothing is written.
+/// How often a disk that is full or fails is looked at while nothing is written.
 const LOOK_AT_DISK: Duration = Duration::from_secs(1);
 /// How long it must have been quiet before something is done that can wait.
 const QUIET: Duration = Duration::from_millis(250);
@@ -103,6 +103,9 @@ impl Writer {
             if !batch.is_empty() {
                 self.write(&connection, batch);
                 chores.trash = true;
+            } else if queue.health().is_failing() {
+                // Nothing else is done before a write succeeds again.
+                self.probe(&connection);
             } else if chores.trash {
                 // What is left on a failure is tried again after the next write.
                 chores.trash = self.purge(&connection).unwrap_or(false);
@@ -141,7 +144,9 @@ impl Writer {
     /// How long to wait for a write before something else is done.
     fn patience(&self, chores: &Chores) -> Option<Duration> {
         let polls = self.queue.tails().followed().map(|_| self.poll_interval);
-        if self.queue.disk().is_full() {
+        if self.queue.health().is_failing() {
+            Some(LOOK_AT_DISK)
+        } else if self.queue.disk().is_full() {
             let is_busy = chores.trash || chores.vacuum;
             Some(if is_busy { Duration::ZERO } else { LOOK_AT_DISK })
         } else if chores.trash || chores.are_heads_due() || chores.is_index_due() || chores.is_vacuum_due() {
@@ -160,9 +165,13 @@ impl Writer {
         };
         let done = if is_essential { self.with_room(attempt) } else { attempt() };
         match done {
-            Ok(()) => batch.into_iter().for_each(|write| write.acknowledge(self.queue.tails())),
+            Ok(()) => {
+                self.queue.health().note_success();
+                batch.into_iter().for_each(|write| write.acknowledge(self.queue.tails()));
+            }
             Err(error) => {
                 let error = self.queue.database().error(error);
+                self.queue.health().note_failure(&error);
                 if matches!(error, StoreError::Full(_)) {
                     self.queue.disk().note_failure();
                 }
@@ -173,6 +182,16 @@ impl Writer {
                     batch.into_iter().for_each(|write| self.write(connection, vec![write]));
                 }
             }
+        }
+    }
+
+    /// Writes something, to see whether the disk works again. It must be something new: what is there already is not
+    /// written.
+    fn probe(&self, connection: &Connection) {
+        let sql = "INSERT OR REPLACE INTO meta VALUES ('probe', lower(hex(randomblob(8))))";
+        match transaction(connection, |connection| connection.execute(sql, [])) {
+            Ok(_) => self.queue.health().note_success(),
+            Err(error) => self.queue.health().note_failure(&self.queue.database().error(error)),
         }
     }
 

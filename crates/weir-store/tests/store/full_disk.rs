@@ -59,7 +59,7 @@ fn child() {
     let store = open(Path::new(&folder));
     let one = create(&store, "one");
     let (stored, error) = fill(&store, "one");
-    assert!(matches!(error, StoreError::Sqlite { .. } | StoreError::Full(_)), "{error}");
+    assert!(matches!(error, StoreError::Unusable { .. } | StoreError::Full(_)), "{error}");
     assert_eq!(whole_log(&store, &one).len() as u64, stored);
 
     let mut limit = getrlimit(Resource::Fsize);

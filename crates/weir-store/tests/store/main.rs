@@ -17,6 +17,9 @@ mod following;
 #[cfg(test)]
 mod full_disk;
 #[cfg(test)]
+#[cfg(unix)]
+mod lost_disk;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 mod maintenance;
 #[cfg(test)]

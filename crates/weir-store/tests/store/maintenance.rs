@@ -184,6 +184,23 @@ fn what_is_not_a_sound_backup_changes_nothing() {
 }
 
 #[test]
+fn what_cannot_be_copied_because_it_is_damaged_is_called_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let (path, backup) = (folder.path().join("weir.db"), folder.path().join("backup"));
+    let mut damaged = fs::read(&path).unwrap();
+    let half = damaged.len() / 2;
+    damaged[half..].fill(0xa5);
+    fs::write(&path, damaged).unwrap();
+    for error in [back_up(&path, &backup).unwrap_err(), compact(&path).unwrap_err()] {
+        let StoreError::Damaged { path: named, .. } = &error else { panic!("{error}") };
+        assert_eq!(*named, path, "{error}");
+        assert!(error.to_string().contains("weir store restore"), "{error}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no half copy is left");
+}
+
+#[test]
 fn a_damaged_file_is_kept_when_a_backup_takes_its_place() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());

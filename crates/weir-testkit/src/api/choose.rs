@@ -68,8 +68,11 @@ impl Faults {
 pub(super) fn choose(body: &Json, text: &str) -> Choice {
     let messages = body.items_of("messages");
     let plain = |text: &str| Choice { step: Step::text(text), faults: Faults::default(), key: String::new() };
-    if messages.last().is_some_and(asks_for_summary) {
-        return plain(SUMMARY);
+    if let Some(last) = messages.last().filter(|message| asks_for_summary(message)) {
+        // The instructions for it may say how long it takes.
+        let asked = script::texts(last.get("content").unwrap_or(&Json::Null)).join("\n");
+        let sleep = script::first_sleep(&asked);
+        return Choice { step: Step { sleep, ..Step::text(SUMMARY) }, ..plain(SUMMARY) };
     }
     let Some(picked) = script::pick(messages.iter()) else { return plain(NO_SCRIPT) };
     // The key is the script and the number of the step: the step as it was written has keys that only we know.
@@ -129,6 +132,8 @@ mod tests {
     fn a_summary_is_given_when_asked_for() {
         let text = "Please write a summary of the conversation @@[{\"text\":\"no\"}]";
         assert!(chosen(text).step.text.unwrap().contains("<summary>"));
+        let text = "Please write a summary of the conversation @@[{\"sleep\":60}]";
+        assert_eq!(chosen(text).step.sleep.as_secs(), 60);
     }
 
     #[test]

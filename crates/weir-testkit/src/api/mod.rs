@@ -13,7 +13,8 @@
 //! | `full_delta` | the last usage of the stream repeats the input tokens |
 //!
 //! `break` comes for the first `times` tries only if the step has `times`. `{{PLAN}}` in a step becomes the path
-//! of the plan file that the CLI names in its request. A request for a summary of the conversation gets one.
+//! of the plan file that the CLI names in its request. A request for a summary of the conversation gets one, after the `sleep`
+//! of a script in the instructions for it.
 //!
 //! This module never looks at the CLI's own protocol, and makes no connection to anywhere.
 

@@ -57,6 +57,8 @@ pub const FLAGS: &[Flag] = &[
         ..hidden("--append-system-prompt-file", "/dev/null", STILL, "in no help; the SDK passes it")
     },
     flag("--setting-sources", Some("user"), V2_0_72),
+    flag("--tools", Some("Read"), V2_0_72),
+    flag("--strict-mcp-config", None, V1_0_124),
     flag("--allowedTools", Some("Read"), V1_0_124),
     flag("--disallowedTools", Some("WebFetch"), V1_0_124),
     flag("--permission-mode", Some("acceptEdits"), V1_0_124),

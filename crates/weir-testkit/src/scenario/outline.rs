@@ -79,8 +79,9 @@ impl Outline<'_> {
                 self.line(0, &format!("{name} {what} {value}"));
             }
         }
-        let usage = &result.usage;
-        self.line(0, &format!("{name} tokens {} in, {} out", usage.input_tokens, usage.output_tokens));
+        if let Some(usage) = &result.usage {
+            self.line(0, &format!("{name} tokens {} in, {} out", usage.input_tokens, usage.output_tokens));
+        }
         for denial in &result.denials {
             self.line(
                 0,

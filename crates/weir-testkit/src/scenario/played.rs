@@ -47,7 +47,7 @@ impl Played {
                 }
                 Happening::Host(event) => {
                     self.fold.host_changes(event);
-                    if let HostEvent::ProcessExited { code, signal, stderr } = event {
+                    if let HostEvent::ProcessExited { code, signal, stderr, .. } = event {
                         let stderr = stderr.clone();
                         self.exits.push(Exit { code: *code, signal: *signal, stderr });
                     }

@@ -53,7 +53,7 @@ fn words_in_a_message_choose_what_is_shown() {
         ("something long", "20. A weir is a low dam"),
         ("help", "I react to single words"),
         ("todo", "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"),
-        ("good morning", "You wrote 2 word(s)"),
+        ("good morning", "You wrote 2 words"),
         ("now fail", "529"),
     ]
     .into_iter()
@@ -73,6 +73,7 @@ fn it_says_so_when_it_was_refused_or_cannot_ask() {
     let result = cli.say("hello").result(1);
     let text = result.str_of("result").unwrap().to_owned();
     assert!(text.contains("There was no question") && text.contains("refused"), "{text}");
+    assert!(text.contains("| not finished |") && !text.contains("written and corrected"), "{text}");
 }
 
 #[test]

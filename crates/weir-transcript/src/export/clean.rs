@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// A text without terminal sequences and control characters. Of a line that was written over, the last is kept.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let is_odd = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || is_direction(c);
     if !text.contains(is_odd) {
         return Cow::Borrowed(text);

@@ -131,13 +131,8 @@ impl<'w, 'v> Writer<'w, 'v> {
 
     fn notice(&mut self, notice: &Notice) -> fmt::Result {
         let text = words::notice(notice);
-        let is_bad = matches!(
-            notice,
-            Notice::Interrupted
-                | Notice::ProcessEnded { .. }
-                | Notice::Error { .. }
-                | Notice::ApiRetry { .. }
-        );
+        let is_bad =
+            matches!(notice, Notice::ProcessEnded { .. } | Notice::Error { .. } | Notice::ApiRetry { .. });
         if text.trim().contains('\n') {
             return self.block(&plain(&text));
         }

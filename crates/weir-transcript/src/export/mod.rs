@@ -20,6 +20,7 @@ mod words;
 
 use std::fmt;
 
+pub(crate) use clean::plain;
 pub use stream::{ExportForm, Exporter};
 
 use crate::view::View;

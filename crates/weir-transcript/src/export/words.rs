@@ -181,9 +181,10 @@ pub(super) fn notice(notice: &Notice) -> String {
             let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "another model".to_owned());
             format!("{} takes over from {}", name(to), name(from))
         }),
-        Notice::CommandOutput { text } | Notice::Info { text, .. } | Notice::ToolSummary { text, .. } => {
-            text.clone()
-        }
+        Notice::CommandOutput { text }
+        | Notice::PlainText { text }
+        | Notice::Info { text, .. }
+        | Notice::ToolSummary { text, .. } => text.clone(),
         Notice::Login { text, error } => error.clone().unwrap_or_else(|| text.clone()),
         Notice::ProcessEnded { code, signal, stderr } => {
             let how = match (code, signal) {

@@ -37,6 +37,13 @@ impl Fold {
             state: if line.aborted == Some(true) { BlockState::Aborted } else { BlockState::Complete },
             error: api_error(line).map(Box::new),
         };
+        self.message_used(
+            whole.message.as_ref(),
+            parent,
+            line.message.model,
+            line.message.usage.as_ref(),
+            sink,
+        );
         match &line.message.content {
             Content::Text(text) => self.whole_text(&whole, *text, sink),
             Content::Blocks(blocks) => {

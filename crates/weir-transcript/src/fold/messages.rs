@@ -152,6 +152,8 @@ impl Fold {
             | CommandState::Discarded
             | CommandState::Refused
                 if self.has_failed(&id) => {}
+            // Its turn had begun and was interrupted. It was not taken back: something may have been done.
+            CommandState::Cancelled if self.is_answered(&id) => {}
             CommandState::Completed => self.set_delivery(&id, Delivery::Answered, sink),
             CommandState::Cancelled => self.message_cancelled(&id, sink),
             CommandState::Discarded => {

@@ -17,6 +17,7 @@ mod streams;
 mod tools;
 mod turns;
 mod unknown;
+mod usages;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +29,7 @@ use weir_wire::{
 use crate::host::HostEvent;
 use crate::view::{
     BackgroundTask, Change, Entry, EntryBody, EntryId, Notice, RateLimit, Session, Status, Todo, ToolCall,
-    View,
+    Turn, TurnState, View,
 };
 
 /// How a fold keeps itself small.
@@ -208,7 +209,7 @@ impl Fold {
         match event {
             HostEvent::ProcessStarted { resumes } => {
                 // Nobody may have told of the end of the one before.
-                self.stream_ended(sink);
+                self.stream_ended(false, sink);
                 self.ended = false;
                 self.costs.process_started();
                 if let (Some(id), None) = (resumes, &self.view.session.id) {
@@ -225,14 +226,23 @@ impl Fold {
             HostEvent::RequestAnswered { request, answer, by } => {
                 self.request_answered(request, answer, by.as_deref(), sink);
             }
+            HostEvent::ToolCalled { request, tool_use_id, name, input } => {
+                self.client_tool_called(request, tool_use_id.as_ref(), name, input, sink);
+            }
+            HostEvent::RequestWithdrawn { request } => self.request_cancelled(request, sink),
             HostEvent::Interrupted => self.turns.interrupt(),
             HostEvent::Stderr { .. } => {}
             HostEvent::LogFailed { message } => {
                 self.add_notice(Notice::Error { message: message.clone() }, sink);
             }
-            HostEvent::ProcessExited { code, signal, stderr } => {
-                self.stream_ended(sink);
-                if *code != Some(0) {
+            HostEvent::Warning { message } => {
+                let text = message.as_str().into();
+                self.add_notice(Notice::Info { level: Some("warning".to_owned()), text }, sink);
+            }
+            HostEvent::ProcessExited { code, signal, stderr, wanted } => {
+                let was_running = self.turns.is_running();
+                self.stream_ended(*wanted, sink);
+                if *code != Some(0) && !(*wanted && self.explains_exit(was_running, *code)) {
                     let notice =
                         Notice::ProcessEnded { code: *code, signal: *signal, stderr: stderr.clone() };
                     self.add_notice(notice, sink);
@@ -240,13 +250,21 @@ impl Fold {
                 self.ended = true;
             }
             HostEvent::RecordingEnded => {
-                self.stream_ended(sink);
+                self.stream_ended(false, sink);
                 self.ended = true;
             }
             HostEvent::Branched => self.costs.branched(),
         }
         self.update_status(sink);
         self.drop_old_entries(sink);
+    }
+
+    /// Whether nothing is odd about this end of a process that was wanted: it was ended in the middle of something, or by
+    /// our signals, or its last result was an error, which old versions tell by their exit code as well.
+    fn explains_exit(&self, was_running: bool, code: Option<i32>) -> bool {
+        let ended_well = |turn: &Turn| matches!(turn.state, TurnState::Succeeded | TurnState::Empty);
+        let is_signal = code.is_none_or(|code| code > 128);
+        was_running || is_signal || !self.view.turns.last().is_none_or(ended_well)
     }
 
     /// The changes that a line makes, as a list.
@@ -389,7 +407,7 @@ impl Fold {
     fn update_status(&mut self, sink: &mut Sink<'_>) {
         let status = if self.ended {
             Status::Ended
-        } else if !self.open_requests.is_empty() {
+        } else if self.is_a_person_asked() {
             Status::WaitingForPerson
         } else if self.compacting {
             Status::Compacting

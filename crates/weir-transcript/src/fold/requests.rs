@@ -59,6 +59,42 @@ impl Fold {
         }
     }
 
+    /// The model calls a tool of a client.
+    pub(super) fn client_tool_called(
+        &mut self,
+        id: &RequestId,
+        call: Option<&ToolUseId>,
+        name: &str,
+        input: &Value,
+        sink: &mut Sink<'_>,
+    ) {
+        let named = call.and_then(|id| self.tools.get(id).copied());
+        let entry = named.or_else(|| self.unanswered_call(name));
+        let call = entry.and_then(|entry| self.tool(entry)).map(|tool| tool.id.clone());
+        let kind = RequestKind::ClientTool { name: name.to_owned(), input: input.clone() };
+        let is_new = self.open_request(id.clone(), call, kind, sink);
+        if let Some(entry) = entry.filter(|_| is_new) {
+            self.update_tool(entry, sink, |tool| tool.request = Some(id.clone()));
+        }
+    }
+
+    /// The oldest call of a client's tool of which no request is known; the CLI knows it as `mcp__SERVER__NAME`.
+    fn unanswered_call(&self, name: &str) -> Option<EntryId> {
+        self.open_tools.iter().copied().find(|entry| {
+            self.tool(*entry).is_some_and(|tool| {
+                let short = tool.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+                tool.request.is_none() && short.is_some_and(|(_, short)| short == name)
+            })
+        })
+    }
+
+    /// Whether a person has to answer something.
+    pub(super) fn is_a_person_asked(&self) -> bool {
+        self.open_requests
+            .iter()
+            .any(|id| self.view.request(id).is_some_and(|request| request.kind.is_for_a_person()))
+    }
+
     fn wait_for_permission(&mut self, tool: EntryId, request: &RequestId, sink: &mut Sink<'_>) {
         self.update_tool(tool, sink, |tool| {
             tool.request = Some(request.clone());
@@ -188,7 +224,7 @@ impl Fold {
                 request.turn == Some(turn) && !request.parent.as_ref().is_some_and(in_background)
             });
             if is_over {
-                self.close_request(&id, RequestState::Settled, sink);
+                self.settle_request(&id, sink);
             }
         }
     }
@@ -197,8 +233,16 @@ impl Fold {
     pub(super) fn request_settled(&mut self, tool: EntryId, sink: &mut Sink<'_>) {
         let request = self.tool(tool).and_then(|tool| tool.request.clone());
         if let Some(id) = request {
-            self.close_request(&id, RequestState::Settled, sink);
+            self.settle_request(&id, sink);
         }
+    }
+
+    /// What a person was asked was answered without our knowing; a client's answer can only come through us, so nobody
+    /// waits for it any more.
+    fn settle_request(&mut self, id: &RequestId, sink: &mut Sink<'_>) {
+        let is_for_a_person = self.view.request(id).is_none_or(|request| request.kind.is_for_a_person());
+        let state = if is_for_a_person { RequestState::Settled } else { RequestState::Cancelled };
+        self.close_request(id, state, sink);
     }
 
     /// The CLI has ended: nobody waits for an answer any more.

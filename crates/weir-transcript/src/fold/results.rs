@@ -120,6 +120,9 @@ impl Fold {
             ToolState::Succeeded
         } else if self.was_denied(metas, entry) {
             ToolState::Denied
+        } else if self.turns.is_interrupted(self.view.entry(entry).and_then(|entry| entry.turn)) {
+            // Ended by what somebody wanted: whoever is told of it now is not told of a failure.
+            ToolState::Interrupted
         } else {
             self.turns.failed.push(entry);
             ToolState::Failed

@@ -3,7 +3,7 @@
 use weir_wire::{OwnedJson, ToolUseId, TurnId};
 
 use super::{Fold, Sink};
-use crate::view::{AgentState, Change, EntryId};
+use crate::view::{AgentState, Change, EntryBody, EntryId};
 
 /// Most calls that are remembered after their entries were dropped while they ran.
 const DROPPED_CALLS: usize = 1000;
@@ -21,7 +21,7 @@ impl Fold {
         let view = &self.view;
         let full = keep + keep / 2 + 16;
         let most = keep.max(LEAST_OTHERS);
-        let others = view.agents.len().max(view.requests.len()).max(view.files.len());
+        let others = view.agents.len().max(view.requests.len()).max(view.files.len()).max(view.usages.len());
         // Few entries can be large: what came since the last time bounds what they hold.
         let is_heavy = self.bytes > MOST_BYTES;
         if view.entries.len() <= full && view.turns.len() <= full && others <= 2 * most && !is_heavy {
@@ -37,6 +37,7 @@ impl Fold {
         let keep_turns = self.older_turns_to_keep(kept, first_turn);
         self.remember_open_calls(first_entry);
         self.remember_open_messages(first_entry);
+        self.remember_open_texts(first_entry);
         self.emit(Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most }, sink);
         self.forget_before(first_entry);
         self.bytes = 0;
@@ -65,6 +66,16 @@ impl Fold {
                     tool.input_text = String::new();
                 }
                 self.dropped_calls.insert(tool.id.clone(), tool);
+            }
+        }
+    }
+
+    /// What was said in a turn that still runs may turn out to be its answer.
+    fn remember_open_texts(&mut self, first: EntryId) {
+        let gone = self.view.entries.iter().take_while(|entry| entry.id < first);
+        for entry in gone.filter(|entry| entry.parent.is_none()) {
+            if let (EntryBody::Text(text), Some(turn)) = (&entry.body, entry.turn) {
+                self.turns.remember_text(turn, text);
             }
         }
     }

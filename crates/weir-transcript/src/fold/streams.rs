@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 use weir_wire::{
-    ApiMessageId, BlockStart, ContentBlock, Delta, IdRef, StreamEvent, StreamEventMessage, ToolUseBlock,
-    ToolUseId,
+    ApiMessage, ApiMessageId, BlockStart, ContentBlock, Delta, IdRef, StreamEvent, StreamEventMessage,
+    ToolUseBlock, ToolUseId,
 };
 
 use super::{Fold, Sink};
@@ -96,7 +96,9 @@ impl Fold {
             }
             StreamEvent::MessageStart(start) => {
                 let id = start.message.id.or(message.api_message_id).map(|id| id.to_id());
-                self.begin_stream(parent, id, sink);
+                self.begin_stream(parent, id.clone(), sink);
+                let ApiMessage { model, usage, .. } = &*start.message;
+                self.message_used(id.as_ref(), parent, *model, usage.as_ref(), sink);
                 self.update_status(sink);
             }
             StreamEvent::BlockStart(start) => self.block_start(message, start, sink),
@@ -117,7 +119,13 @@ impl Fold {
                 self.unknown_part(UnknownReason::UnknownBlock, parent, *kind, None, *json, sink);
                 self.drop_old_entries(sink);
             }
-            StreamEvent::MessageDelta(_) | StreamEvent::MessageStop | StreamEvent::Ping | _ => {}
+            StreamEvent::MessageDelta(delta) => {
+                let streamed = self.streams.of(parent).and_then(|stream| stream.message.clone());
+                let said = || message.api_message_id.map(|id| id.to_id());
+                let id = streamed.or_else(said).or_else(|| self.newest_message(parent));
+                self.message_used(id.as_ref(), parent, None, delta.usage.as_ref(), sink);
+            }
+            StreamEvent::MessageStop | StreamEvent::Ping | _ => {}
         }
     }
 

@@ -11,8 +11,8 @@ use weir_wire::{IdRef, InitMessage, MessageId, ResultMessage, Text, ToolUseId, T
 use super::messages::MOST_MESSAGES;
 use super::{Fold, Sink};
 use crate::view::{
-    Change, Delivery, Denial, Entry, EntryBody, EntryId, McpServer, Session, ToolState, Turn, TurnCause,
-    TurnResult, TurnState, TurnUsage,
+    Change, Delivery, Denial, Entry, EntryBody, EntryId, McpServer, Notice, Plugin, Said, Session, TextEntry,
+    TokenUsage, ToolState, Turn, TurnCause, TurnResult, TurnState,
 };
 
 /// Most turns that wait for their result at once; beyond it, the oldest will not get one.
@@ -34,7 +34,12 @@ struct OpenTurn {
     interrupted: bool,
     /// The next entry when it began: while that is still the next, nothing has happened in it.
     began_at: u64,
+    /// What was said in it and has left the view.
+    said: Option<Box<Said>>,
 }
+
+/// How much is kept of what was said in a turn and has left the view: its end, in bytes.
+const MOST_SAID: usize = 1 << 20;
 
 impl Turns {
     /// The turn that is running.
@@ -50,9 +55,23 @@ impl Turns {
         !self.open.is_empty()
     }
 
+    /// A text of a turn leaves the view. The turn may need it for its answer.
+    pub(super) fn remember_text(&mut self, turn: TurnId, text: &TextEntry) {
+        if let Some(turn) = self.open.iter_mut().find(|open| open.id == turn) {
+            let said = turn.said.get_or_insert_default();
+            said.add(text);
+            said.keep_last(MOST_SAID);
+        }
+    }
+
     pub(super) fn rest(&mut self) {
         self.open.shrink_to_fit();
         self.failed.shrink_to_fit();
+    }
+
+    /// Whether we have interrupted this turn, which has not ended yet.
+    pub(super) fn is_interrupted(&self, turn: Option<TurnId>) -> bool {
+        self.open.iter().any(|open| open.interrupted && Some(open.id) == turn)
     }
 
     pub(super) fn interrupt(&mut self) {
@@ -133,7 +152,7 @@ impl Fold {
             self.update_turn(oldest, sink, |turn| turn.state = TurnState::Lost);
         }
         let interrupted = std::mem::take(&mut self.turns.interrupt_next);
-        self.turns.open.push(OpenTurn { id, interrupted, began_at: self.next_entry });
+        self.turns.open.push(OpenTurn { id, interrupted, began_at: self.next_entry, said: None });
         self.emit(Change::TurnAdded(Box::new(turn)), sink);
         if let Some(message) = message {
             self.set_delivery(&message, Delivery::Started, sink);
@@ -186,10 +205,15 @@ impl Fold {
             // error is another matter: it can be why nothing began.
             self.begin_turn_without_message(sink);
         }
-        let (id, interrupted) = self.turn_of_result(&said, origin.is_some(), sink);
+        let OpenTurn { id, interrupted, said: dropped, .. } =
+            self.turn_of_result(&said, origin.is_some(), sink);
         let mut state = turn_state(line, &result, interrupted);
-        if state == TurnState::Succeeded && !self.complete_result(id, &mut result) {
-            state = TurnState::Failed;
+        if state == TurnState::Succeeded && !self.complete_result(id, dropped, &mut result) {
+            // Old versions call a compaction that was interrupted a success.
+            state = if interrupted { TurnState::Interrupted } else { TurnState::Failed };
+            if !interrupted {
+                result.errors.push("the model ended its turn without an answer".to_owned());
+            }
         }
         let is_late = !said.is_empty() && said.iter().all(|message| self.is_answered(message));
         let charge = self.costs.charge(line, self.view.session.model.as_deref(), is_late);
@@ -221,33 +245,25 @@ impl Fold {
 
     /// Makes a result whole that succeeded and says nothing: the answer is what was said in the turn. Says whether
     /// there is an answer of any kind: words, an object, or something that was done.
-    fn complete_result(&self, id: TurnId, result: &mut TurnResult) -> bool {
+    fn complete_result(&self, id: TurnId, dropped: Option<Box<Said>>, result: &mut TurnResult) -> bool {
         let is_empty = result.text.as_deref().is_none_or(|text| text.trim().is_empty());
         if !is_empty || !result.structured_output.is_null() {
             return true;
         }
+        let mut said = dropped.map(|dropped| *dropped).unwrap_or_default();
+        self.view.texts_of(id).for_each(|text| said.add(text));
         let of_turn = |entry: &&Arc<Entry>| entry.turn == Some(id) && entry.parent.is_none();
-        let mut said = String::new();
-        let mut is_any_done = self.view.dropped_entries > 0;
-        for entry in self.view.entries.iter().filter(of_turn) {
-            match &entry.body {
-                EntryBody::Text(text) => {
-                    if !said.is_empty() {
-                        said.push_str("\n\n");
-                    }
-                    said.push_str(&text.text);
-                }
-                EntryBody::User(_) | EntryBody::Thinking(_) => {}
-                _ => is_any_done = true,
-            }
-        }
-        if said.trim().is_empty() {
-            if !is_any_done {
-                result.errors.push("the model ended its turn without an answer".to_owned());
-            }
+        let is_deed = |entry: &Arc<Entry>| {
+            let is_noise = matches!(&entry.body, EntryBody::Notice { notice: Notice::PlainText { .. } });
+            !is_noise
+                && !matches!(entry.body, EntryBody::User(_) | EntryBody::Thinking(_) | EntryBody::Text(_))
+        };
+        let is_any_done =
+            self.view.dropped_entries > 0 || self.view.entries.iter().filter(of_turn).any(is_deed);
+        if said.as_str().trim().is_empty() {
             return is_any_done;
         }
-        result.text = Some(said);
+        result.text = Some(said.into_text());
         result.degraded = true;
         true
     }
@@ -281,7 +297,7 @@ impl Fold {
 
     /// Takes the turn that a result ends: the one with these messages, else the oldest. A result of a turn that
     /// nobody asked for does not end one that somebody did, if there is another.
-    fn turn_of_result(&mut self, said: &[MessageId], unasked: bool, sink: &mut Sink<'_>) -> (TurnId, bool) {
+    fn turn_of_result(&mut self, said: &[MessageId], unasked: bool, sink: &mut Sink<'_>) -> OpenTurn {
         if self.turns.open.is_empty() {
             self.begin_turn(sink);
         }
@@ -293,8 +309,7 @@ impl Fold {
             let is_nobodys = |turn: &OpenTurn| messages(turn).is_empty();
             self.turns.open.iter().position(is_nobodys).filter(|_| unasked)
         });
-        let turn = self.turns.open.remove(place.unwrap_or(0));
-        (turn.id, turn.interrupted)
+        self.turns.open.remove(place.unwrap_or(0))
     }
 
     /// Says which messages a turn has answered. Those that it took by order and did not answer wait again.
@@ -354,12 +369,13 @@ impl Fold {
         }
     }
 
-    /// No more lines come: what is open ends as what it is.
-    pub(super) fn stream_ended(&mut self, sink: &mut Sink<'_>) {
+    /// No more lines come: what is open ends as what it is. Where the end was wanted, it was interrupted by it.
+    pub(super) fn stream_ended(&mut self, is_wanted: bool, sink: &mut Sink<'_>) {
         self.break_off_all_streams(sink);
         self.cancel_requests(sink);
         for entry in std::mem::take(&mut self.open_tools) {
-            self.settle_tool_as(entry, ToolState::Unknown, sink);
+            let state = if is_wanted { ToolState::Interrupted } else { ToolState::Unknown };
+            self.settle_tool_as(entry, state, sink);
         }
         self.dropped_calls.clear();
         self.forget_running_agents(sink);
@@ -369,7 +385,7 @@ impl Fold {
                     && entry.parent.is_none()
                     && matches!(entry.body, EntryBody::Text(_))
             });
-            let state = match (turn.interrupted, has_text) {
+            let state = match (turn.interrupted || is_wanted, has_text) {
                 (true, _) => TurnState::Interrupted,
                 (false, true) => TurnState::Degraded,
                 (false, false) => TurnState::Lost,
@@ -408,15 +424,25 @@ fn session_of(before: &Session, init: &InitMessage<'_>, was_reset: bool) -> Sess
             })
             .collect(),
         slash_commands: list(&init.slash_commands),
+        skills: list(&init.skills),
+        plugins: init.plugins.iter().map(plugin).collect(),
         forked: before.forked || (is_other && !was_reset),
     }
 }
 
+/// A plugin as `init` has it: an object, or its name alone.
+fn plugin(json: &weir_wire::RawJson<'_>) -> Plugin {
+    let member = |name: &str| Some(json.get(name)?.as_text()?.to_str().into_owned());
+    let name = member("name").or_else(|| Some(json.as_text()?.to_str().into_owned()));
+    Plugin { name: name.unwrap_or_default(), path: member("path") }
+}
+
 fn turn_result(line: &ResultMessage<'_>) -> TurnResult {
     let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
-    let usage = line.usage.as_ref();
     let is_error = line.is_error == Some(true);
+    let words = || line.content.as_ref().filter(|_| is_error).map(weir_wire::Content::to_text);
     let text = line.result.as_ref().map(weir_wire::ResultText::to_text);
+    let text = text.filter(|text| !is_error || !text.trim().is_empty()).or_else(words);
     let status = || text.as_deref().filter(|_| is_error).and_then(status_in_words);
     TurnResult {
         subtype: line.subtype.to_str().into(),
@@ -430,12 +456,7 @@ fn turn_result(line: &ResultMessage<'_>) -> TurnResult {
         num_turns: line.num_turns,
         duration_ms: line.duration_ms,
         duration_api_ms: line.duration_api_ms,
-        usage: TurnUsage {
-            input_tokens: usage.and_then(|u| u.input_tokens).unwrap_or(0),
-            output_tokens: usage.and_then(|u| u.output_tokens).unwrap_or(0),
-            cache_read_input_tokens: usage.and_then(|u| u.cache_read_input_tokens).unwrap_or(0),
-            cache_creation_input_tokens: usage.and_then(|u| u.cache_creation_input_tokens).unwrap_or(0),
-        },
+        usage: TokenUsage::of(line.usage.as_ref()),
         denials: line
             .permission_denials
             .iter()

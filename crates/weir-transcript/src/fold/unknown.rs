@@ -3,7 +3,8 @@
 use weir_wire::{Body, IdRef, Line, RawJson, Text, ToolUseId, describe};
 
 use super::{Fold, Sink};
-use crate::view::{Change, EntryBody, UnknownEntry, UnknownReason};
+use crate::export::plain;
+use crate::view::{Change, EntryBody, Notice, UnknownEntry, UnknownReason};
 
 impl Fold {
     pub(super) fn unknown_line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
@@ -34,6 +35,12 @@ impl Fold {
             _ => line.raw.len() as u64,
         };
         self.emit(Change::Oddities(oddities), sink);
+        if reason == UnknownReason::NotJson
+            && let Some(text) = plain_text(line.raw, self.options.unknown_limit)
+        {
+            self.add_notice(Notice::PlainText { text }, sink);
+            return;
+        }
         let body = self.unknown(reason, type_name, detail, (line.raw, bytes));
         self.add_entry(self.turns.current(), None, body, sink);
     }
@@ -68,6 +75,15 @@ impl Fold {
         let raw = bounded(shown, self.options.unknown_limit);
         EntryBody::Unknown(Box::new(UnknownEntry { reason, type_name, detail, raw, bytes, line: self.lines }))
     }
+}
+
+/// The text of a line that is words and not a broken line of the protocol.
+fn plain_text(line: &[u8], limit: usize) -> Option<String> {
+    let text = bounded(line, limit);
+    let text = plain(&text);
+    let text = text.trim();
+    let is_protocol = text.starts_with('{') || text.contains(r#""type":"#);
+    (!is_protocol && !text.is_empty()).then(|| text.to_owned())
 }
 
 /// The beginning of some bytes as text, cut between characters.

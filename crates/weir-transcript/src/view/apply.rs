@@ -72,6 +72,9 @@ impl View {
             Change::Tasks { tasks } => self.tasks.clone_from(tasks),
             Change::FileChanged(file) => self.files.push(super::FileChange::clone(file)),
             Change::Cost(cost) => self.cost.clone_from(cost),
+            Change::MessageUsed(usage) => {
+                upsert(&mut self.usages, usage, |place| place.message == usage.message);
+            }
             Change::RateLimit(limit) => self.rate_limit = Some(Box::new(limit.clone())),
             Change::Oddities(oddities) => self.oddities = *oddities,
             Change::Dropped { first_entry, first_turn, keep_turns, keep_agents, most } => {
@@ -80,6 +83,7 @@ impl View {
                 keep_newest(&mut self.agents, *most);
                 keep_newest(&mut self.requests, *most);
                 keep_newest(&mut self.files, *most);
+                keep_newest(&mut self.usages, *most);
             }
         }
     }
@@ -102,6 +106,7 @@ impl View {
         let agents: Vec<&ToolUseId> = self.agents.iter().map(|agent| &agent.id).collect();
         self.todos.retain(|list| list.agent.as_ref().is_none_or(|agent| agents.contains(&agent)));
         self.files.retain(|file| file.entry >= first_entry);
+        self.usages.retain(|usage| usage.entry >= first_entry);
     }
 
     /// The place of an entry: numbers are without gaps, so it needs no search.

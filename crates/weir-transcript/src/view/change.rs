@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use weir_wire::{OwnedJson, ToolUseId, TurnId};
 
 use super::{
-    Agent, BackgroundTask, BlockState, CodeBlock, Cost, Entry, EntryId, FileChange, Oddities, Output,
-    RateLimit, Request, Session, Status, TodoList, ToolDetail, ToolState, Turn,
+    Agent, BackgroundTask, BlockState, CodeBlock, Cost, Entry, EntryId, FileChange, MessageUsage, Oddities,
+    Output, RateLimit, Request, Session, Status, TodoList, ToolDetail, ToolState, Turn,
 };
 
 /// One step. [`super::View::apply`] takes it.
@@ -99,6 +99,8 @@ pub enum Change<'a> {
     FileChanged(Box<FileChange>),
     /// The cost is now this.
     Cost(Cost),
+    /// A message of the model has used this.
+    MessageUsed(Box<MessageUsage>),
     /// The account's limit is now this.
     RateLimit(RateLimit),
     /// More lines were not as expected.
@@ -113,7 +115,7 @@ pub enum Change<'a> {
         keep_turns: Vec<TurnId>,
         /// Sub-agents that are kept although they were started earlier, because they still run.
         keep_agents: Vec<ToolUseId>,
-        /// Most sub-agents, requests and files that are kept, the newest of each.
+        /// Most sub-agents, requests, files and messages that are kept, the newest of each.
         most: usize,
     },
 }
@@ -146,6 +148,7 @@ impl Change<'_> {
             Self::Todos(todos) => Change::Todos(todos),
             Self::FileChanged(file) => Change::FileChanged(file),
             Self::Cost(cost) => Change::Cost(cost),
+            Self::MessageUsed(usage) => Change::MessageUsed(usage),
             Self::RateLimit(limit) => Change::RateLimit(limit),
             Self::Oddities(oddities) => Change::Oddities(oddities),
             Self::Dropped { first_entry, first_turn, keep_turns, keep_agents, most } => {

@@ -1,6 +1,9 @@
-//! Money, counted once.
+//! Money, counted once, and tokens.
 
 use serde::{Deserialize, Serialize};
+use weir_wire::{ApiMessageId, ToolUseId, TurnId};
+
+use super::EntryId;
 
 /// What a conversation or a turn has cost, by the CLI's estimate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -36,4 +39,40 @@ pub struct ModelCost {
     pub cache_creation_tokens: u64,
     /// The estimate in dollars.
     pub usd: f64,
+}
+
+/// Tokens of a message, or of a turn's main loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct TokenUsage {
+    /// Tokens read that were in no cache.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// Tokens read from the cache.
+    pub cache_read_input_tokens: u64,
+    /// Tokens read and put into the cache.
+    pub cache_creation_input_tokens: u64,
+}
+
+/// What one message of the model used. Not a basis for accounts: see [`Cost`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MessageUsage {
+    /// The API's message; its blocks name it.
+    pub message: ApiMessageId,
+    /// The turn that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The sub-agent that it belongs to; none for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ToolUseId>,
+    /// The entry that came next when it was first heard of: its first block.
+    pub entry: EntryId,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its tokens. Those that were written are all known when the message is complete.
+    pub usage: TokenUsage,
 }

@@ -10,22 +10,24 @@ mod cost;
 mod entry;
 mod notice;
 mod request;
+mod said;
 mod session;
 mod tool;
 mod turn;
 
 pub use agent::{Agent, AgentProgress, AgentState, BackgroundTask};
 pub use change::Change;
-pub use cost::{Cost, ModelCost};
+pub use cost::{Cost, MessageUsage, ModelCost, TokenUsage};
 pub use entry::{
     ApiError, BlockState, CodeBlock, Delivery, Entry, EntryBody, EntryId, TextEntry, ThinkingEntry,
     UnknownEntry, UnknownReason, UserEntry, UserSource,
 };
 pub use notice::{HookRun, Notice};
 pub use request::{Request, RequestKind, RequestState};
-pub use session::{McpServer, Oddities, RateLimit, Session, Status};
+pub use said::{Said, is_same_message};
+pub use session::{McpServer, Oddities, Plugin, RateLimit, Session, Status};
 pub use tool::{FileChange, FileChangeKind, Output, Todo, TodoList, ToolCall, ToolDetail, ToolState};
-pub use turn::{Denial, Turn, TurnCause, TurnResult, TurnState, TurnUsage};
+pub use turn::{Denial, Turn, TurnCause, TurnResult, TurnState};
 
 use std::sync::Arc;
 
@@ -57,6 +59,8 @@ pub struct View {
     pub files: Vec<FileChange>,
     /// What it has cost.
     pub cost: Cost,
+    /// What each message of the model used, in the order in which they began.
+    pub usages: Vec<MessageUsage>,
     /// The account's limit, as last heard.
     pub rate_limit: Option<Box<RateLimit>>,
     /// How many lines were not as expected.

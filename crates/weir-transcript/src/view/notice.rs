@@ -68,6 +68,11 @@ pub enum Notice {
         /// The text.
         text: String,
     },
+    /// The CLI printed plain text where its lines should be.
+    PlainText {
+        /// The line, cut to a bounded length.
+        text: String,
+    },
     /// What a run of tool calls came to.
     ToolSummary {
         /// The sentence.
@@ -88,7 +93,7 @@ pub enum Notice {
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
-        /// The last that it printed on its standard error.
+        /// The last that it printed on its standard error, or else as plain text on its standard output.
         stderr: String,
     },
     /// An error that is not a result.

@@ -1,4 +1,4 @@
-//! What the CLI asks a person.
+//! What the CLI asks a person, or a client whose tool it calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use weir_wire::{FormField, PermissionContext, Question, RequestId, ToolUseId, Tu
 
 use super::EntryId;
 
-/// A request for a person's answer.
+/// A request for an answer of a person, or of a client whose tool is called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Request {
@@ -80,6 +80,20 @@ pub enum RequestKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Vec<FormField>>,
     },
+    /// A tool of a client is called. A program answers it, and no person is waited for.
+    ClientTool {
+        /// The tool, as the client named it.
+        name: String,
+        /// Its arguments.
+        input: Value,
+    },
+}
+
+impl RequestKind {
+    /// Whether a person has to answer.
+    pub fn is_for_a_person(&self) -> bool {
+        !matches!(self, Self::ClientTool { .. })
+    }
 }
 
 /// Whether a request still waits.

@@ -35,8 +35,23 @@ pub struct Session {
     pub mcp_servers: Vec<McpServer>,
     /// The slash commands that work.
     pub slash_commands: Vec<String>,
+    /// The skills that can be used.
+    pub skills: Vec<String>,
+    /// The plugins that are loaded.
+    pub plugins: Vec<Plugin>,
     /// Set where the id changed during the conversation, and not by a reset that somebody asked for.
     pub forked: bool,
+}
+
+/// A plugin that is loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Plugin {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// An MCP server and how it is.

@@ -78,9 +78,9 @@ impl ToolState {
         !matches!(self, Self::Pending | Self::WaitingForPermission | Self::Running)
     }
 
-    /// Whether the call is known not to have done what it was meant to do.
+    /// Whether the call failed or was not allowed. One that was interrupted ended because somebody wanted it to.
     pub fn is_error(self) -> bool {
-        matches!(self, Self::Failed | Self::Denied | Self::Interrupted)
+        matches!(self, Self::Failed | Self::Denied)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_wire::{MessageId, ToolUseId, TurnId};
 
-use super::ModelCost;
+use super::{ModelCost, TokenUsage};
 
 /// A turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,8 +108,9 @@ pub struct TurnResult {
     /// How long the API took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_api_ms: Option<u64>,
-    /// Tokens of the main loop, without sub-agents.
-    pub usage: TurnUsage,
+    /// Tokens of the main loop, without sub-agents; none where the CLI said nothing of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
     /// Tool calls that were not allowed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
@@ -130,21 +131,6 @@ impl TurnResult {
     }
 }
 
-/// Tokens of a turn's main loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(default)]
-pub struct TurnUsage {
-    /// Tokens read that were in no cache.
-    pub input_tokens: u64,
-    /// Tokens written.
-    pub output_tokens: u64,
-    /// Tokens read from the cache.
-    pub cache_read_input_tokens: u64,
-    /// Tokens read and put into the cache.
-    pub cache_creation_input_tokens: u64,
-}
-
 /// A tool call that was not allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -160,8 +146,13 @@ pub struct Denial {
 }
 
 impl TurnState {
-    /// Whether the turn did not come to a good end.
+    /// Whether the turn went wrong. One that was interrupted ended because somebody wanted it to.
     pub fn is_error(self) -> bool {
-        matches!(self, Self::Failed | Self::Interrupted | Self::Degraded | Self::Lost)
+        matches!(self, Self::Failed | Self::Degraded | Self::Lost)
+    }
+
+    /// Whether the turn has ended and did not come to a good end: it went wrong, or was interrupted.
+    pub fn is_cut_short(self) -> bool {
+        self.is_error() || self == Self::Interrupted
     }
 }

@@ -1,13 +1,14 @@
 //! The `agent` vocabulary: `agent-message-start`, `agent-text-delta` and so on.
 
 use serde::{Deserialize, Serialize};
-use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
+use serde_json::Value;
+use weir_wire::{ApiMessageId, MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
 
 use super::{Milestone, Milestones};
 use crate::host::HostEvent;
 use crate::view::{
-    AgentProgress, AgentState, Change, Denial, EntryBody, EntryId, ModelCost, Output, RequestKind,
-    RequestState, Todo, ToolDetail, ToolState, TurnCause, TurnState, TurnUsage, View,
+    AgentProgress, AgentState, Change, Denial, EntryBody, EntryId, ModelCost, Notice, Output, RequestKind,
+    RequestState, Todo, TokenUsage, ToolDetail, ToolState, TurnCause, TurnState, View,
 };
 
 /// An event of the `agent` vocabulary.
@@ -46,6 +47,8 @@ pub enum AgentEventKind {
         signal: Option<i32>,
         /// The last that it printed on its standard error.
         stderr: String,
+        /// Whether it was ended on purpose.
+        wanted: bool,
     },
     /// A turn begins.
     #[serde(rename = "agent-message-start")]
@@ -66,6 +69,9 @@ pub enum AgentEventKind {
     TextDelta {
         /// The block that it belongs to.
         entry: EntryId,
+        /// The model's message that the block is a part of. Blocks of one message follow each other without a gap.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<ApiMessageId>,
         /// What.
         text: String,
         /// Set where this takes the place of the text so far of its block.
@@ -141,6 +147,20 @@ pub enum AgentEventKind {
         /// Whether it still waits.
         state: RequestState,
     },
+    /// A tool of a client is called and waits for its answer, or has it.
+    #[serde(rename = "agent-tool-request")]
+    ToolRequest {
+        /// Names the request; the answer carries it.
+        request_id: RequestId,
+        /// The call that waits.
+        tool_use_id: Option<ToolUseId>,
+        /// The tool, as the client named it.
+        name: String,
+        /// Its arguments.
+        input: Value,
+        /// Whether it still waits.
+        state: RequestState,
+    },
     /// The things to do have changed.
     #[serde(rename = "agent-todos")]
     Todos {
@@ -183,6 +203,12 @@ pub enum AgentEventKind {
         /// What it has used.
         progress: AgentProgress,
     },
+    /// The CLI printed plain text, which is neither a line of the protocol nor what the model says.
+    #[serde(rename = "agent-output")]
+    Output {
+        /// The line.
+        text: String,
+    },
     /// Something went wrong.
     #[serde(rename = "agent-error")]
     Error {
@@ -196,18 +222,21 @@ pub enum AgentEventKind {
         state: TurnState,
         /// The result's subtype, if there was a result.
         subtype: Option<String>,
-        /// Whether it failed.
+        /// Whether it failed. A turn that was interrupted did not.
         is_error: bool,
         /// The answer.
         text: Option<String>,
+        /// Set where the CLI's result was empty, so that the answer is what was said.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        degraded: bool,
         /// The messages that it answered.
         messages: Vec<MessageId>,
         /// Rounds with the model.
         num_turns: Option<u64>,
         /// How long it took.
         duration_ms: Option<u64>,
-        /// Tokens of the main loop.
-        usage: Option<TurnUsage>,
+        /// Tokens of the main loop; null where the CLI said nothing of them.
+        usage: Option<TokenUsage>,
         /// What the turn cost; null where that is not known.
         cost_usd: Option<f64>,
         /// The CLI's own total, over all turns of the session.
@@ -232,10 +261,12 @@ impl AgentEvent {
             AgentEventKind::ToolEnd { .. } => "agent-tool-end",
             AgentEventKind::Question { .. } => "agent-question",
             AgentEventKind::Permission { .. } => "agent-permission",
+            AgentEventKind::ToolRequest { .. } => "agent-tool-request",
             AgentEventKind::Todos { .. } => "agent-todos",
             AgentEventKind::SubagentStart { .. } => "agent-subagent-start",
             AgentEventKind::SubagentUpdate { .. } => "agent-subagent-update",
             AgentEventKind::SubagentEnd { .. } => "agent-subagent-end",
+            AgentEventKind::Output { .. } => "agent-output",
             AgentEventKind::Error { .. } => "agent-error",
             AgentEventKind::MessageEnd { .. } => "agent-message-end",
         }
@@ -301,10 +332,11 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
                 subtype: result.map(|result| result.subtype.clone()),
                 is_error: turn.state.is_error(),
                 text: result.and_then(|result| result.text.clone()),
+                degraded: result.is_some_and(|result| result.degraded),
                 messages: turn.messages.clone(),
                 num_turns: result.and_then(|result| result.num_turns),
                 duration_ms: result.and_then(|result| result.duration_ms),
-                usage: result.map(|result| result.usage),
+                usage: result.and_then(|result| result.usage),
                 cost_usd: turn.cost_usd,
                 total_cost_usd: view.cost.reported_usd,
                 models: turn.models.clone(),
@@ -313,9 +345,12 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
             (Some(turn.id), None, kind)
         }
         Milestone::Text { entry, text, replaces } => {
-            let is_error = matches!(&entry.body, EntryBody::Text(text) if text.error.is_some());
+            let (message_id, is_error) = match &entry.body {
+                EntryBody::Text(text) => (text.message.clone(), text.error.is_some()),
+                _ => (None, false),
+            };
             let (text, replaces) = ((*text).to_owned(), *replaces);
-            let kind = AgentEventKind::TextDelta { entry: entry.id, text, replaces, is_error };
+            let kind = AgentEventKind::TextDelta { entry: entry.id, message_id, text, replaces, is_error };
             (entry.turn, entry.parent.clone(), kind)
         }
         Milestone::Thinking { entry, text, replaces } => {
@@ -355,6 +390,13 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
                     let request_id = Some(request_id);
                     AgentEventKind::Question { request_id, tool_use_id, request: kind, state }
                 }
+                RequestKind::ClientTool { name, input } => AgentEventKind::ToolRequest {
+                    request_id,
+                    tool_use_id,
+                    name: name.clone(),
+                    input: input.clone(),
+                    state,
+                },
                 _ => AgentEventKind::Permission { request_id, tool_use_id, request: kind, state },
             };
             (request.turn, request.parent.clone(), event)
@@ -404,6 +446,9 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
             let parent = entry.and_then(|entry| entry.parent.clone());
             (*turn, parent, AgentEventKind::Error { message: message.clone() })
         }
+        Milestone::Notice { entry, notice: Notice::PlainText { text } } => {
+            (entry.turn, entry.parent.clone(), AgentEventKind::Output { text: text.clone() })
+        }
         Milestone::Notice { entry, notice } => {
             (entry.turn, entry.parent.clone(), AgentEventKind::Error { message: notice.error_message()? })
         }
@@ -415,6 +460,7 @@ fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
                 code: exit.code,
                 signal: exit.signal,
                 stderr: exit.stderr.clone(),
+                wanted: exit.wanted,
             };
             (None, None, kind)
         }

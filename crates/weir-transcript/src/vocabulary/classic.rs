@@ -6,8 +6,8 @@ use weir_wire::{MessageId, OwnedJson, RequestId, SessionId, ToolUseId, TurnId};
 use super::{Milestone, Milestones};
 use crate::host::HostEvent;
 use crate::view::{
-    Agent, Change, Denial, ModelCost, Notice, Output, RequestKind, RequestState, Session, TodoList,
-    ToolState, Turn, TurnState, TurnUsage, View,
+    Agent, Change, Denial, ModelCost, Notice, Output, Plugin, RequestKind, RequestState, Session, TodoList,
+    TokenUsage, ToolState, Turn, TurnState, View,
 };
 
 /// An event of the `classic` vocabulary.
@@ -84,6 +84,8 @@ pub enum ClassicSystem {
         code: Option<i32>,
         /// The signal that ended it.
         signal: Option<i32>,
+        /// Whether it was ended on purpose.
+        wanted: bool,
     },
     /// A person is asked, or the request was settled.
     Request {
@@ -139,6 +141,10 @@ pub struct ClassicSession {
     pub version: Option<String>,
     /// What is allowed without asking.
     pub permission_mode: Option<String>,
+    /// The skills that can be used.
+    pub skills: Vec<String>,
+    /// The plugins that are loaded.
+    pub plugins: Vec<Plugin>,
 }
 
 impl From<&Session> for ClassicSession {
@@ -150,6 +156,8 @@ impl From<&Session> for ClassicSession {
             tools: session.tools.clone(),
             version: session.version.clone(),
             permission_mode: session.permission_mode.clone(),
+            skills: session.skills.clone(),
+            plugins: session.plugins.clone(),
         }
     }
 }
@@ -163,10 +171,23 @@ pub struct ClassicText {
     /// Set where this takes the place of the text so far of its block.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
+    /// Who says it, where that is not the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<ClassicTextSource>,
     /// The turn.
     pub turn_id: Option<TurnId>,
     /// The sub-agent that says it, by the call that started it; null for the main agent.
     pub parent_tool_use_id: Option<ToolUseId>,
+}
+
+/// Who says something that the model does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ClassicTextSource {
+    /// The CLI itself: a line of plain text among its output.
+    Cli,
 }
 
 /// A tool is called.
@@ -223,12 +244,14 @@ pub struct ClassicResult {
     pub is_error: bool,
     /// The answer.
     pub result: Option<String>,
+    /// Whether the answer was put together from what was streamed, because the CLI's result was empty.
+    pub degraded: bool,
     /// Rounds with the model.
     pub num_turns: Option<u64>,
     /// How long it took.
     pub duration_ms: Option<u64>,
     /// Tokens of the main loop.
-    pub usage: Option<TurnUsage>,
+    pub usage: Option<TokenUsage>,
     /// What the turn cost; null where that is not known.
     pub cost_usd: Option<f64>,
     /// The same by model, with the tokens of each, sub-agents included.
@@ -321,6 +344,7 @@ fn data(view: &View, milestone: &Milestone<'_>) -> Option<ClassicData> {
         Milestone::Text { entry, text, replaces } => ClassicData::Text(ClassicText {
             text: (*text).to_owned(),
             replaces: *replaces,
+            source: None,
             turn_id: entry.turn,
             parent_tool_use_id: entry.parent.clone(),
         }),
@@ -346,6 +370,13 @@ fn data(view: &View, milestone: &Milestone<'_>) -> Option<ClassicData> {
             turn_id: *turn,
             parent_tool_use_id: entry.and_then(|entry| entry.parent.clone()),
         }),
+        Milestone::Notice { entry, notice: Notice::PlainText { text } } => ClassicData::Text(ClassicText {
+            text: text.clone(),
+            replaces: false,
+            source: Some(ClassicTextSource::Cli),
+            turn_id: entry.turn,
+            parent_tool_use_id: entry.parent.clone(),
+        }),
         Milestone::Notice { entry, notice } => match notice.error_message() {
             Some(message) => ClassicData::Error(ClassicError {
                 message,
@@ -369,9 +400,10 @@ fn result(view: &View, turn: &Turn) -> ClassicResult {
         subtype: result.map(|result| result.subtype.clone()),
         is_error: turn.state.is_error(),
         result: result.and_then(|result| result.text.clone()),
+        degraded: result.is_some_and(|result| result.degraded),
         num_turns: result.and_then(|result| result.num_turns),
         duration_ms: result.and_then(|result| result.duration_ms),
-        usage: result.map(|result| result.usage),
+        usage: result.and_then(|result| result.usage),
         cost_usd: turn.cost_usd,
         models: turn.models.clone(),
         total_cost_usd: view.cost.reported_usd,
@@ -384,7 +416,9 @@ fn system(milestone: &Milestone<'_>) -> Option<ClassicSystem> {
         Milestone::Session { session, is_first: true } => ClassicSystem::Init((*session).into()),
         Milestone::Session { session, is_first: false } => ClassicSystem::Session((*session).into()),
         Milestone::ProcessStarted { resumes } => ClassicSystem::ProcessStarted { resumes: resumes.clone() },
-        Milestone::ProcessEnded(exit) => ClassicSystem::ProcessEnded { code: exit.code, signal: exit.signal },
+        Milestone::ProcessEnded(exit) => {
+            ClassicSystem::ProcessEnded { code: exit.code, signal: exit.signal, wanted: exit.wanted }
+        }
         Milestone::Request(request) => ClassicSystem::Request {
             request_id: Some(request.id.clone()),
             tool_use_id: request.tool.clone(),

@@ -98,6 +98,8 @@ pub(crate) struct Exit {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) stderr: String,
+    /// Whether we ended it because somebody wanted it to end.
+    pub(crate) wanted: bool,
 }
 
 /// What was told of an agent at its beginning.
@@ -189,6 +191,7 @@ impl Milestones {
             Change::Todos(todos) => tell(Milestone::Todos(todos)),
             // A host says how it ended.
             Change::Status { status: Status::Ended } if !self.has_host => {
+                self.recording_began(tell);
                 self.has_process = false;
                 tell(Milestone::ProcessEnded(Exit::default()));
             }
@@ -199,6 +202,7 @@ impl Milestones {
             | Change::Tasks { .. }
             | Change::FileChanged(_)
             | Change::Cost(_)
+            | Change::MessageUsed(_)
             | Change::RateLimit(_)
             | Change::Oddities(_) => {}
         }
@@ -211,9 +215,9 @@ impl Milestones {
                 (self.has_host, self.has_process) = (true, true);
                 tell(Milestone::ProcessStarted { resumes: resumes.clone() });
             }
-            HostEvent::ProcessExited { code, signal, stderr } if self.has_process => {
+            HostEvent::ProcessExited { code, signal, stderr, wanted } if self.has_process => {
                 self.has_process = false;
-                let exit = Exit { code: *code, signal: *signal, stderr: stderr.clone() };
+                let exit = Exit { code: *code, signal: *signal, stderr: stderr.clone(), wanted: *wanted };
                 tell(Milestone::ProcessEnded(exit));
             }
             HostEvent::RecordingEnded if self.has_process => {

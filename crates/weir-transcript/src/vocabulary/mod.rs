@@ -10,6 +10,6 @@ mod milestones;
 pub use agent::{AgentEvent, AgentEventKind, AgentVocabulary};
 pub use classic::{
     ClassicData, ClassicDone, ClassicError, ClassicEvent, ClassicResult, ClassicSession, ClassicStderr,
-    ClassicSystem, ClassicText, ClassicToolResult, ClassicToolUse, ClassicVocabulary,
+    ClassicSystem, ClassicText, ClassicTextSource, ClassicToolResult, ClassicToolUse, ClassicVocabulary,
 };
 pub(crate) use milestones::{Milestone, Milestones};

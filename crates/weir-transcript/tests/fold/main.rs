@@ -1,6 +1,8 @@
 //! The fold from outside.
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod captures;
 #[cfg(test)]
 mod costs;

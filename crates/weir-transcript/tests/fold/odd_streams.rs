@@ -29,7 +29,6 @@ fn what_is_unknown_is_an_entry_and_is_counted() {
         reasons,
         [
             UnknownReason::UnknownType,
-            UnknownReason::NotJson,
             UnknownReason::Mismatch,
             UnknownReason::UnknownBlock,
             UnknownReason::BlockMismatch,
@@ -100,7 +99,7 @@ fn host_event(number: u8) -> HostEvent {
         2 => HostEvent::MessageCancelled { message: id.as_str().into() },
         3 => HostEvent::Interrupted,
         4 => HostEvent::ProcessStarted { resumes: None },
-        5 => HostEvent::ProcessExited { code: Some(1), signal: None, stderr: String::new() },
+        5 => HostEvent::ProcessExited { code: Some(1), signal: None, stderr: String::new(), wanted: false },
         6 => HostEvent::RecordingEnded,
         _ => HostEvent::Stderr { text: "x".into() },
     }

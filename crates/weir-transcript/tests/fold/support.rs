@@ -118,7 +118,18 @@ impl Conversation {
     }
 
     pub(crate) fn exits(&mut self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> &mut Self {
-        self.host(&HostEvent::ProcessExited { code, signal, stderr: stderr.into() })
+        self.ends(code, signal, stderr, false)
+    }
+
+    /// The process ends, because somebody wanted it to or not.
+    pub(crate) fn ends(
+        &mut self,
+        code: Option<i32>,
+        signal: Option<i32>,
+        stderr: &str,
+        wanted: bool,
+    ) -> &mut Self {
+        self.host(&HostEvent::ProcessExited { code, signal, stderr: stderr.into(), wanted })
     }
 
     /// The view; and the changes so far lead to it, which is checked each time.

@@ -332,6 +332,36 @@ fn a_result_of_nothing_at_all_is_an_error() {
 }
 
 #[test]
+fn a_turn_that_was_interrupted_does_not_take_its_message_back() {
+    // As 2.1.325 does it: the result, and then that the message is cancelled, although a tool may have run.
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init();
+    talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": "started"}));
+    talk.host(&HostEvent::Interrupted);
+    talk.json(
+        &json!({"type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 1,
+        "user_message_uuids": ["a"]}),
+    );
+    talk.json(&json!({"type": "command_lifecycle", "command_uuid": "a", "state": "cancelled"}));
+    assert_eq!(talk.view().turns[0].state, TurnState::Interrupted);
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+}
+
+#[test]
+fn a_compaction_that_was_interrupted_is_not_a_failure() {
+    // As 2.1.9 does it: a success that says nothing.
+    let mut talk = Conversation::new();
+    talk.sends("a", "/compact").host(&HostEvent::Interrupted).init();
+    talk.json(
+        &json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": ""}),
+    );
+    let turn = &talk.view().turns[0];
+    assert_eq!(turn.state, TurnState::Interrupted);
+    assert!(turn.result.as_ref().unwrap().errors.is_empty());
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+}
+
+#[test]
 fn old_versions_tell_the_status_of_the_api_in_words_only() {
     let status = |is_error: bool, text: &str| {
         let mut talk = Conversation::new();

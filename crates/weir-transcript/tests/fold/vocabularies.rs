@@ -371,8 +371,8 @@ fn a_process_that_ends_without_an_answer_is_done_as_well() {
     talk.exits(Some(1), None, "no such session");
     let events = classic(&talk);
     let names: Vec<&str> = events.iter().map(|event| event.event).collect();
-    assert_eq!(names, ["error", "system", "done"]);
-    assert!(matches!(&events[2].data, ClassicData::Done(done) if done.turn_id.is_none()));
+    assert_eq!(names, ["error", "system", "system", "done"]);
+    assert!(matches!(&events[3].data, ClassicData::Done(done) if done.turn_id.is_none()));
 }
 
 /// The form of a design from before the CLI had ids everywhere: a call without one, and its result in the same line.
@@ -460,9 +460,9 @@ fn a_host_tells_of_the_start_and_the_end_of_each_process() {
     let mut out = Vec::new();
     let events = [
         HostEvent::ProcessStarted { resumes: None },
-        HostEvent::ProcessExited { code: Some(0), signal: None, stderr: String::new() },
+        HostEvent::ProcessExited { code: Some(0), signal: None, stderr: String::new(), wanted: false },
         HostEvent::ProcessStarted { resumes: Some("s".into()) },
-        HostEvent::ProcessExited { code: None, signal: Some(9), stderr: "oops".into() },
+        HostEvent::ProcessExited { code: None, signal: Some(9), stderr: "oops".into(), wanted: false },
     ];
     for event in events {
         fold.host(&event, &mut |view, change| {
@@ -474,7 +474,7 @@ fn a_host_tells_of_the_start_and_the_end_of_each_process() {
         .into_iter()
         .filter_map(|event| match event {
             AgentEventKind::ProcessStart { resumes } => Some(format!("start {resumes:?}")),
-            AgentEventKind::ProcessEnd { code, signal, stderr } => {
+            AgentEventKind::ProcessEnd { code, signal, stderr, .. } => {
                 Some(format!("end {code:?} {signal:?} {stderr}"))
             }
             _ => None,

@@ -29,6 +29,19 @@ impl<'a> Content<'a> {
             Self::Blocks(blocks) => blocks,
         }
     }
+
+    /// What it says, without everything that is not text.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.to_str().into_owned(),
+            Self::Blocks(blocks) => blocks.iter().fold(String::new(), |mut out, block| {
+                if let ContentBlock::Text(block) = block {
+                    out.push_str(&block.text.to_str());
+                }
+                out
+            }),
+        }
+    }
 }
 
 impl<'a> Field<'a> for Content<'a> {

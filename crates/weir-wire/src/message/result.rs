@@ -1,5 +1,6 @@
 //! The `result` line: the end of a turn, not of the conversation.
 
+use super::content::Content;
 use super::conversation::ApiMessage;
 use super::usage::{ModelUsage, Usage};
 use crate::decode::object::{Field, Problems, wire_struct};
@@ -15,6 +16,8 @@ wire_struct! {
         optional is_error: bool = "is_error",
         /// The last text, or for some programs the last message. Absent on error subtypes.
         optional result: ResultText<'a> = "result",
+        /// What an error says, for some programs that speak the protocol.
+        optional content: Content<'a> = "content",
         /// Why the turn failed.
         list errors: Vec<Text<'a>> = "errors",
         /// The session.
@@ -100,15 +103,7 @@ impl ResultText<'_> {
     pub fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.to_str().into_owned(),
-            Self::Message(message) => match &message.content {
-                super::Content::Text(text) => text.to_str().into_owned(),
-                super::Content::Blocks(blocks) => blocks.iter().fold(String::new(), |mut out, block| {
-                    if let super::ContentBlock::Text(block) = block {
-                        out.push_str(&block.text.to_str());
-                    }
-                    out
-                }),
-            },
+            Self::Message(message) => message.content.to_text(),
         }
     }
 }

@@ -28,17 +28,29 @@ export type AgentEvent = AgentEventKind & ({
 });
 
 export type AgentEventKind = ({
+  resumes?: SessionId | null;
+  type: "agent-process-start";
+}) | ({
+  code?: number | null;
+  signal?: number | null;
+  stderr: string;
+  type: "agent-process-end";
+  wanted: boolean;
+}) | ({
   cause: TurnCause;
+  cwd?: string | null;
   messages: Array<MessageId>;
   model?: string | null;
+  tools: Array<string>;
   type: "agent-message-start";
-}) | {
+}) | ({
   entry: EntryId;
   is_error?: boolean;
+  message_id?: ApiMessageId | null;
   replaces?: boolean;
   text: string;
   type: "agent-text-delta";
-} | {
+}) | {
   entry: EntryId;
   replaces?: boolean;
   text: string;
@@ -60,7 +72,7 @@ export type AgentEventKind = ({
   type: "agent-tool-end";
 }) | ({
   request: RequestKind;
-  request_id: RequestId;
+  request_id?: RequestId | null;
   state: RequestState;
   tool_use_id?: ToolUseId | null;
   type: "agent-question";
@@ -70,6 +82,13 @@ export type AgentEventKind = ({
   state: RequestState;
   tool_use_id?: ToolUseId | null;
   type: "agent-permission";
+}) | ({
+  input: unknown;
+  name: string;
+  request_id: RequestId;
+  state: RequestState;
+  tool_use_id?: ToolUseId | null;
+  type: "agent-tool-request";
 }) | {
   items: Array<Todo>;
   type: "agent-todos";
@@ -80,16 +99,26 @@ export type AgentEventKind = ({
   tool_use_id: ToolUseId;
   type: "agent-subagent-start";
 }) | ({
+  agent_type?: string | null;
+  background: boolean;
+  description: string;
+  tool_use_id: ToolUseId;
+  type: "agent-subagent-update";
+}) | ({
   progress: AgentProgress;
   state: AgentState;
   summary?: string | null;
   tool_use_id: ToolUseId;
   type: "agent-subagent-end";
 }) | {
+  text: string;
+  type: "agent-output";
+} | {
   message: string;
   type: "agent-error";
 } | ({
   cost_usd?: number | null;
+  degraded?: boolean;
   duration_ms?: number | null;
   is_error: boolean;
   messages: Array<MessageId>;
@@ -99,8 +128,9 @@ export type AgentEventKind = ({
   state: TurnState;
   subtype?: string | null;
   text?: string | null;
+  total_cost_usd?: number | null;
   type: "agent-message-end";
-  usage?: TurnUsage | null;
+  usage?: TokenUsage | null;
 });
 
 export type AgentProgress = {
@@ -240,6 +270,8 @@ export type Change = (Session & {
   change: "file_changed";
 }) | (Cost & {
   change: "cost";
+}) | (MessageUsage & {
+  change: "message_used";
 }) | (RateLimit & {
   change: "rate_limit";
 }) | (Oddities & {
@@ -323,6 +355,131 @@ export type ChatUsage = {
 
 export type Choice = string | Array<string>;
 
+export type ClassicData = ClassicSystem | ClassicText | ClassicToolUse | ClassicToolResult | ClassicResult | ClassicError | ClassicDone | ClassicStderr;
+
+export type ClassicDone = {
+  session_id?: SessionId | null;
+  turn_id?: TurnId | null;
+};
+
+export type ClassicError = {
+  message: string;
+  parent_tool_use_id?: ToolUseId | null;
+  turn_id?: TurnId | null;
+};
+
+export type ClassicEvent = {
+  data: ClassicData;
+  event: string;
+};
+
+export type ClassicResult = {
+  cost_usd?: number | null;
+  degraded: boolean;
+  duration_ms?: number | null;
+  is_error: boolean;
+  messages: Array<MessageId>;
+  models: Array<ModelCost>;
+  num_turns?: number | null;
+  permission_denials: Array<Denial>;
+  result?: string | null;
+  session_id?: SessionId | null;
+  state: TurnState;
+  subtype?: string | null;
+  total_cost_usd?: number | null;
+  turn_id: TurnId;
+  usage?: TokenUsage | null;
+};
+
+export type ClassicSession = {
+  cwd?: string | null;
+  model?: string | null;
+  permission_mode?: string | null;
+  plugins: Array<Plugin>;
+  session_id?: SessionId | null;
+  skills: Array<string>;
+  tools: Array<string>;
+  version?: string | null;
+};
+
+export type ClassicStderr = {
+  text: string;
+};
+
+export type ClassicSystem = (ClassicSession & {
+  subtype: "init";
+}) | (ClassicSession & {
+  subtype: "session";
+}) | ({
+  resumes?: SessionId | null;
+  subtype: "process_started";
+}) | ({
+  code?: number | null;
+  signal?: number | null;
+  subtype: "process_ended";
+  wanted: boolean;
+}) | ({
+  request: RequestKind;
+  request_id?: RequestId | null;
+  state: RequestState;
+  subtype: "request";
+  tool_use_id?: ToolUseId | null;
+}) | {
+  agent: Agent;
+  subtype: "subagent_started";
+} | {
+  agent: Agent;
+  subtype: "subagent_updated";
+} | {
+  agent: Agent;
+  subtype: "subagent_ended";
+} | {
+  subtype: "todos";
+  todos: TodoList;
+} | {
+  notice: Notice;
+  subtype: "notice";
+};
+
+export type ClassicText = {
+  parent_tool_use_id?: ToolUseId | null;
+  replaces?: boolean;
+  source?: ClassicTextSource | null;
+  text: string;
+  turn_id?: TurnId | null;
+};
+
+export type ClassicTextSource = "cli";
+
+export type ClassicToolResult = {
+  is_error: boolean;
+  name: string;
+  output?: Output | null;
+  parent_tool_use_id?: ToolUseId | null;
+  state: ToolState;
+  tool_use_id: ToolUseId;
+  turn_id?: TurnId | null;
+};
+
+export type ClassicToolUse = {
+  id: ToolUseId;
+  input: Json;
+  name: string;
+  parent_tool_use_id?: ToolUseId | null;
+  turn_id?: TurnId | null;
+};
+
+export type ClientTool = {
+  description: string;
+  input_schema: Record<string, unknown>;
+  name: string;
+};
+
+export type ClientTools = {
+  timeout_s?: number | null;
+  tools?: Array<ClientTool>;
+};
+
 export type CodeBlock = {
   end: number;
   language?: string | null;
@@ -348,6 +505,7 @@ export type CreateSession = {
   allowed_tools?: Array<string>;
   append_system_prompt?: string | null;
   ask_timeout_s?: number | null;
+  client_tools?: ClientTools;
   cwd: string;
   disallowed_tools?: Array<string>;
   key?: string | null;
@@ -355,8 +513,10 @@ export type CreateSession = {
   max_turns?: number | null;
   model?: string | null;
   name?: string | null;
+  no_session_persistence?: boolean;
   permission_mode?: string | null;
   system_prompt?: string | null;
+  tools?: Array<string> | null;
 };
 
 export type CreateToken = {
@@ -479,7 +639,7 @@ export type Finding = {
   what: string;
 };
 
-export type FindingKind = "hook" | "credential" | "mcp_server" | "environment" | "git" | "permission" | "setting" | "plugin" | "command" | "unreadable" | "instructions";
+export type FindingKind = "hook" | "credential" | "mcp_server" | "environment" | "git" | "git_hook" | "permission" | "setting" | "plugin" | "command" | "unreadable" | "instructions";
 
 export type Findings = {
   fingerprint: string;
@@ -584,6 +744,8 @@ export type Me = {
   version: string;
 };
 
+export type MessageEventFormat = "agent" | "classic";
+
 export type MessageId = string;
 
 export type MessageInfo = {
@@ -605,7 +767,24 @@ export type MessageList = {
 
 export type MessageMode = "queue" | "steer";
 
+export type MessageOutcome = {
+  cost_usd?: number | null;
+  error?: string | null;
+  message_id: string;
+  state: MessageState;
+  text: string;
+};
+
 export type MessageState = "queued" | "sent" | "answered" | "cancelled" | "failed" | "indeterminate";
+
+export type MessageUsage = {
+  entry: EntryId;
+  message: ApiMessageId;
+  model?: string | null;
+  parent?: ToolUseId | null;
+  turn?: TurnId | null;
+  usage: TokenUsage;
+};
 
 export type ModelCost = {
   cache_creation_tokens: number;
@@ -668,6 +847,9 @@ export type Notice = ({
   text: string;
   type: "info";
 }) | {
+  text: string;
+  type: "plain_text";
+} | {
   text: string;
   tools: Array<ToolUseId>;
   type: "tool_summary";
@@ -733,6 +915,11 @@ export type PermissionRule = {
 };
 
 export type PictureBytes = string;
+
+export type Plugin = {
+  name: string;
+  path?: string | null;
+};
 
 export type Problem = {
   code: string;
@@ -805,7 +992,11 @@ export type RequestKind = ({
   message: string;
   server: string;
   url?: string | null;
-});
+}) | {
+  input: unknown;
+  kind: "client_tool";
+  name: string;
+};
 
 export type RequestState = {
   state: "open";
@@ -902,6 +1093,11 @@ export type Role = "viewer" | "approver" | "driver" | "admin";
 
 export type RuleDestination = "session" | "localSettings" | "projectSettings" | "userSettings";
 
+export type SendByKey = {
+  message: SendMessage;
+  session?: CreateSession | null;
+};
+
 export type SendMessage = {
   client_id: string;
   command?: SlashCommand | null;
@@ -919,6 +1115,8 @@ export type Session = {
   mcp_servers: Array<McpServer>;
   model?: string | null;
   permission_mode?: string | null;
+  plugins: Array<Plugin>;
+  skills: Array<string>;
   slash_commands: Array<string>;
   title?: string | null;
   tools: Array<string>;
@@ -945,6 +1143,7 @@ export type SessionInfo = {
   model?: string | null;
   name?: string | null;
   newest_seq: number;
+  no_session_persistence?: boolean;
   origin: string;
   parent?: ParentInfo | null;
   permission_mode?: string | null;
@@ -1076,6 +1275,18 @@ export type TokenList = {
   tokens: Array<TokenInfo>;
 };
 
+export type TokenUsage = {
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  input_tokens: number;
+  output_tokens: number;
+};
+
+export type ToolAnswer = {
+  content: Array<ToolContent>;
+  is_error?: boolean;
+};
+
 export type ToolCall = {
   detail: ToolDetail;
   duration_ms?: number | null;
@@ -1090,6 +1301,19 @@ export type ToolCall = {
   state: ToolState;
   structured?: Json | null;
   title: string;
+};
+
+export type ToolCallList = {
+  calls: Array<ToolCall>;
+};
+
+export type ToolContent = {
+  text: string;
+  type: "text";
+} | {
+  data: string;
+  media_type: string;
+  type: "image";
 };
 
 export type ToolDetail = {
@@ -1178,17 +1402,10 @@ export type TurnResult = {
   subtype: string;
   terminal_reason?: string | null;
   text?: string | null;
-  usage: TurnUsage;
+  usage?: TokenUsage | null;
 };
 
 export type TurnState = "running" | "succeeded" | "failed" | "interrupted" | "empty" | "degraded" | "lost";
-
-export type TurnUsage = {
-  cache_creation_input_tokens: number;
-  cache_read_input_tokens: number;
-  input_tokens: number;
-  output_tokens: number;
-};
 
 export type UnknownEntry = {
   bytes: number;
@@ -1226,6 +1443,7 @@ export type View = {
   tasks: Array<BackgroundTask>;
   todos: Array<TodoList>;
   turns: Array<Turn>;
+  usages: Array<MessageUsage>;
 };
 
 export type WaitingFor = {

@@ -69,7 +69,7 @@ export class App {
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) {
         storeToken(null);
-        this.failure = "This link is not valid (any more). Ask for a new one, or paste a token.";
+        this.failure = "This link is no longer valid. Ask for a new one, or paste a token.";
         this.phase = "login";
       } else {
         this.failure = error instanceof Error ? error.message : String(error);
@@ -242,7 +242,7 @@ export class App {
   }
 
   #answered(request: Request): void {
-    if (this.mine.has(request.id)) return;
+    if (this.mine.has(request.id) || request.kind.kind === "client_tool") return;
     const { kind } = request.kind;
     const what = request.kind.kind === "permission" ? request.kind.tool_name : kind[0]?.toUpperCase() + kind.slice(1);
     const state = request.state;

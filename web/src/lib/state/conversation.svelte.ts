@@ -131,9 +131,12 @@ export class Conversation {
     );
   }
 
+  /** What a person has to answer. Calls of a client's tools are answered by a program. */
   get openRequests(): Request[] {
     void this.version;
-    return this.#view.requests.filter((request) => request.state.state === "open");
+    return this.#view.requests.filter(
+      (request) => request.state.state === "open" && request.kind.kind !== "client_tool",
+    );
   }
 
   get firstEntry(): number {

@@ -22,6 +22,8 @@ export interface Outgoing {
 }
 
 const RETRY_MS = 3000;
+/** What passes by itself: a busy server, one that restarts, one whose disk is full. */
+const PASSING = [408, 425, 429, 500, 502, 503, 504, 507];
 
 export class Outbox {
   items = $state.raw<Outgoing[]>([]);
@@ -121,10 +123,10 @@ export class Outbox {
       setTimeout(() => void this.discard(item.clientId), 5000);
       return true;
     } catch (error) {
-      const again =
-        error instanceof OfflineError ||
-        (error instanceof RequestError && [408, 425, 429, 500, 502, 503, 504].includes(error.status));
-      const why = error instanceof Error ? error.message : String(error);
+      const again = error instanceof OfflineError || (error instanceof RequestError && PASSING.includes(error.status));
+      const said = error instanceof Error ? error.message : String(error);
+      // That nobody answers is said by the page itself.
+      const why = error instanceof OfflineError ? null : said;
       this.#change(item.clientId, again ? { state: "waiting", why } : { state: "refused", why });
       if (!again) {
         const refused = this.items.find((other) => other.clientId === item.clientId);

@@ -85,6 +85,7 @@ const VERBS: Record<string, [running: string, done: string]> = {
   BashOutput: ["Looking at output", "Looked at output"],
   KillShell: ["Ending a command", "Ended a command"],
   AskUserQuestion: ["Asking", "Asked"],
+  EnterPlanMode: ["Starting to plan", "Started to plan"],
   ExitPlanMode: ["Proposing a plan", "Proposed a plan"],
 };
 

@@ -7,7 +7,7 @@ import type { BlockState, Change, Entry, EntryBody, View } from "./types.ts";
 
 export function emptyView(): View {
   return {
-    session: { tools: [], mcp_servers: [], slash_commands: [], forked: false },
+    session: { tools: [], mcp_servers: [], slash_commands: [], skills: [], plugins: [], forked: false },
     status: { state: "starting" },
     entries: [],
     turns: [],
@@ -17,6 +17,7 @@ export function emptyView(): View {
     todos: [],
     files: [],
     cost: { models: [], resets: 0 },
+    usages: [],
     rate_limit: null,
     oddities: { unknown_types: 0, mismatches: 0, not_json: 0, oversize: 0, blocks: 0 },
     dropped_entries: 0,
@@ -88,6 +89,8 @@ export function apply(view: View, change: Change): void {
     case "cost":
       view.cost = without(change);
       return;
+    case "message_used":
+      return upsert(view.usages, without(change), (usage) => usage.message === change.message);
     case "rate_limit":
       view.rate_limit = without(change);
       return;
@@ -154,10 +157,12 @@ function drop(view: View, change: Extract<Change, { change: "dropped" }>): void 
   const kept = new Set(view.agents.map((agent) => agent.id));
   view.todos = view.todos.filter((list) => list.agent == null || kept.has(list.agent));
   view.files = view.files.filter((file) => file.entry >= first);
+  view.usages = view.usages.filter((usage) => usage.entry >= first);
   // The rest is bounded in number too, the newest of each.
   view.agents = newest(view.agents, most);
   view.requests = newest(view.requests, most);
   view.files = newest(view.files, most);
+  view.usages = newest(view.usages, most);
 }
 
 function newest<T>(list: T[], most: number): T[] {

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_process::{Environment, PlainCommand, SpawnError};
+use weir_process::{Environment, PlainCommand, Sandbox, SpawnError};
 
 use crate::instant;
 
@@ -21,6 +21,8 @@ pub struct Git {
     state: PathBuf,
     /// The loop's own folder, relative to the top.
     pub(super) own: PathBuf,
+    /// A fence around git, which reads configuration that a session in the same fence may have written.
+    sandbox: Option<Sandbox>,
     /// Held while worktrees are made or removed: git itself does not guard one of these against the other.
     pub(super) worktrees: Arc<tokio::sync::Mutex<()>>,
 }
@@ -76,8 +78,20 @@ impl Git {
             state: state.into(),
             // Without `.`, as git names it.
             own: own.components().filter(|part| *part != Component::CurDir).collect(),
+            sandbox: None,
             worktrees: Arc::default(),
         }
+    }
+
+    /// The same in a fence.
+    #[must_use]
+    pub fn fenced(self, sandbox: Option<Sandbox>) -> Self {
+        Self { sandbox, ..self }
+    }
+
+    /// The fence that it is in.
+    pub(crate) fn sandbox(&self) -> Option<&Sandbox> {
+        self.sandbox.as_ref()
     }
 
     /// Another working tree of the same repository.
@@ -115,6 +129,9 @@ impl Git {
             .set("GIT_TERMINAL_PROMPT", "0")
             .set("GIT_OPTIONAL_LOCKS", "0")
             .set("LC_ALL", "C");
+        if let Some(sandbox) = &self.sandbox {
+            command = fenced(command, sandbox.clone());
+        }
         command.timeout = Some(LONGEST);
         command.keep_bytes = 64 << 20;
         command.leaves_nothing = true;
@@ -207,6 +224,23 @@ impl Git {
     pub async fn tree_of(&self, commit: &str) -> Result<String, GitError> {
         self.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await
     }
+}
+
+/// Runs git in a fence, with what it knows of the person: who commits, and what is ignored everywhere.
+fn fenced(mut command: PlainCommand, mut sandbox: Sandbox) -> PlainCommand {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    if let Some(config) = config.or_else(|| Some(home.as_ref()?.join(".config"))) {
+        sandbox.readable.push(config.join("git"));
+        command.environment = command.environment.set("XDG_CONFIG_HOME", config);
+    }
+    let own = home.map(|home| home.join(".gitconfig")).filter(|file| file.is_file());
+    if let Some(file) = own {
+        sandbox.readable.push(file.clone());
+        command.environment = command.environment.set("GIT_CONFIG_GLOBAL", file);
+    }
+    command.sandbox = Some(sandbox);
+    command
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

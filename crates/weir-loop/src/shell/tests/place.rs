@@ -106,6 +106,7 @@ impl Place {
             config_file: Some(PathBuf::from("weir.toml")),
             folders: folders.clone(),
             agent: Arc::new(Player { script: self.script, logs: folders.logs() }),
+            sandbox: None,
             secrets: Secrets::new(),
             wanted: self.wanted.clone(),
             skip_permissions: false,

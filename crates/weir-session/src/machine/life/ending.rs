@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use weir_process::{Exit, LogError};
-use weir_transcript::{HostEvent, Sink};
+use weir_transcript::{Entry, EntryBody, HostEvent, Notice, Sink};
 
 use super::super::Machine;
 use super::super::action::Action;
 use super::super::event::Ticket;
 use super::{State, Waits};
 use crate::error::SessionError;
+
+/// How many lines of plain text tell why a process ended.
+const MOST_LINES: usize = 20;
 
 impl Machine {
     pub(in crate::machine) fn log_failed(
@@ -61,11 +64,13 @@ impl Machine {
 
     pub(super) fn process_is_gone(&mut self) {
         self.life.escalate_at = None;
+        self.life.is_disobeyed = false;
         self.life.wakes_until = None;
         self.life.close = false;
         self.life.renew = false;
         self.life.failure = None;
         self.life.complaint = None;
+        self.life.is_end_wanted = false;
         for (_, waits) in &mut self.life.starting {
             *waits = Waits::ForThisProcess;
         }
@@ -76,8 +81,10 @@ impl Machine {
 
     pub(in crate::machine) fn process_exited(&mut self, exit: Exit, stderr: String, sink: &mut Sink<'_>) {
         let has_failed = self.life.failure.is_some();
+        let stderr = if stderr.trim().is_empty() { self.plain_text_of_process() } else { stderr };
         let error = self.end_of_process(exit, &stderr);
-        let event = HostEvent::ProcessExited { code: exit.code, signal: exit.signal, stderr };
+        let wanted = self.life.is_end_wanted && !has_failed;
+        let event = HostEvent::ProcessExited { code: exit.code, signal: exit.signal, stderr, wanted };
         self.messages.process_ends_with(error.clone());
         self.record(event, sink);
         self.lose_written(&error);
@@ -90,6 +97,22 @@ impl Machine {
             self.give_up(&error, all, sink);
         }
         self.process_is_gone();
+    }
+
+    /// The last plain text that the process printed where its lines should be. Some tell there why they end; on a
+    /// terminal all diagnostics are there.
+    fn plain_text_of_process(&self) -> String {
+        let is_ours = |entry: &&Arc<Entry>| self.life.started_after.is_none_or(|before| entry.id > before);
+        let ours = self.view().entries.iter().rev().take_while(is_ours);
+        let mut lines: Vec<&str> = ours
+            .filter_map(|entry| match &entry.body {
+                EntryBody::Notice { notice: Notice::PlainText { text } } => Some(text.as_str()),
+                _ => None,
+            })
+            .take(MOST_LINES)
+            .collect();
+        lines.reverse();
+        lines.join("\n")
     }
 
     /// Why the waiting is in vain, as far as it was a process that ended it.

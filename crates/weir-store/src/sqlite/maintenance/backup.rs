@@ -36,7 +36,7 @@ pub fn back_up(path: &Path, target: &Path) -> Result<BackedUp, StoreError> {
     }
     let (database, connection) = existing(path)?;
     let partial = beside(target, ".partial");
-    copy_into(&connection, &partial)?;
+    copy_into(&database, &connection, &partial)?;
     let counted = crate::sqlite::open::Database { path: partial.clone() }.connect().and_then(|copy| {
         let (conversations, events) = counts(&copy).map_err(|source| database.error(source))?;
         Ok(BackedUp { conversations, events, bytes: length(&partial) })

@@ -52,7 +52,7 @@ pub fn compact(path: &Path) -> Result<Compacted, StoreError> {
     }
     let copy = beside(path, "-compacting");
     connection.pragma_update(None, "auto_vacuum", "incremental").map_err(|source| database.error(source))?;
-    copy_into(&connection, &copy)?;
+    copy_into(&database, &connection, &copy)?;
     // The old file is locked until the connection is closed, and has no other files beside it.
     std::fs::rename(&copy, path).map_err(|error| failed("replace", path, error))?;
     sync(path)?;

@@ -127,17 +127,22 @@ fn sync(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes a copy of all that the connection sees into a file that is not there yet. A copy that is not whole is removed.
-fn copy_into(connection: &Connection, target: &Path) -> Result<(), StoreError> {
+/// Writes a copy of all that the connection to a file sees into one that is not there yet. A copy that is not whole is
+/// removed.
+fn copy_into(database: &Database, connection: &Connection, target: &Path) -> Result<(), StoreError> {
     create_anew(target)?;
     let name = target.to_string_lossy().into_owned();
     let there = Database { path: target.to_owned() };
     let copied = connection.execute("VACUUM INTO ?1", [name]).map_err(|source| there.error(source));
     let copied = copied.and_then(|_| quick_check(&there)).and_then(|()| sync(target));
-    if copied.is_err() {
+    copied.map_err(|error| {
         let _ = std::fs::remove_file(target);
-    }
-    copied
+        match error {
+            // The copy is as the file is.
+            StoreError::Damaged { detail, .. } => StoreError::Damaged { path: database.path.clone(), detail },
+            other => other,
+        }
+    })
 }
 
 fn quick_check(database: &Database) -> Result<(), StoreError> {

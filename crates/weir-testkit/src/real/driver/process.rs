@@ -242,6 +242,7 @@ impl Driver {
             code: exit.code,
             signal: exit.signal,
             stderr: exit.stderr.clone(),
+            wanted: false,
         }));
         Ok((exit, happenings))
     }

@@ -1,10 +1,13 @@
 //! Slash commands that the CLI carries out itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Engine;
 use crate::json::Json;
 use crate::object;
+use crate::simulated::agent::Agent;
+use crate::simulated::cancel::Cancel;
 use crate::simulated::history::History;
 use crate::simulated::ledger::Tokens;
 use crate::simulated::queue::UserMessage;
@@ -26,7 +29,12 @@ impl Engine {
         self.lifecycle(&uuids, "started");
         match name.as_str() {
             "clear" if !old => self.clear(message),
-            "compact" => self.compact(&uuids),
+            "compact" => {
+                if !self.compact(&uuids, crate::script::first_sleep(command)) {
+                    self.lifecycle(&uuids, "cancelled");
+                    return true;
+                }
+            }
             _ => {
                 self.before_turn();
                 self.line(&lines::init(&self.sim, &self.ids, &[]));
@@ -77,11 +85,15 @@ impl Engine {
         self.result(ResultLine { messages, ..ResultLine::plain(ended, self.ids.uuid()) });
     }
 
-    /// The model sums the conversation up, which costs a request.
-    fn compact(&mut self, messages: &[String]) {
+    /// The model sums the conversation up, which costs a request and this long. Whether it did, and was not interrupted.
+    fn compact(&mut self, messages: &[String], takes: Duration) -> bool {
         let (sim, ids) = (Arc::clone(&self.sim), Arc::clone(&self.ids));
         let old = sim.profile.is_old();
         self.line(&lines::status(&sim, &ids, "status", object! { "status" => "compacting" }));
+        if sim.queue.current().unwrap_or_default().sleep(takes).is_err() {
+            self.compaction_interrupted(messages);
+            return false;
+        }
         let model = sim.state().model.clone();
         let usual = Tokens { input: 100, output: 50, ..Tokens::default() };
         sim.ledger().charge(&sim.profile, &model, usual);
@@ -116,6 +128,32 @@ impl Engine {
         self.line(&lines::replay(&sim, &said, &ids.uuid(), true, object! { "isReplay" => true }));
         let ended = Ended::LocalCommand { name: Some("compact"), text: String::new() };
         let (turns, messages) = (if old { 9 } else { 0 }, messages.to_vec());
+        self.result(ResultLine { turns, messages, ..ResultLine::plain(ended, ids.uuid()) });
+        true
+    }
+
+    /// It is called a success all the same.
+    fn compaction_interrupted(&mut self, messages: &[String]) {
+        let (sim, ids) = (Arc::clone(&self.sim), Arc::clone(&self.ids));
+        self.line(&lines::status(&sim, &ids, "status", object! { "status" => Json::Null }));
+        self.line(&lines::init(&sim, &ids, messages));
+        if sim.profile.is_old() {
+            let said = Json::from("<local-command-stderr>Error: Compaction canceled.</local-command-stderr>");
+            self.line(&lines::replay(&sim, &said, &ids.uuid(), true, object! { "isReplay" => true }));
+        } else {
+            let agent = Agent::new(None, Arc::clone(&ids), Cancel::new());
+            let text = object! { "type" => "text", "text" => "Compaction canceled." };
+            let message = object! {
+                "id" => ids.uuid(),
+                "type" => "message",
+                "role" => "assistant",
+                "model" => "<synthetic>",
+                "content" => crate::array![text],
+            };
+            self.line(&lines::assistant(&sim, &agent, message, &ids.uuid(), object! {}));
+        }
+        let ended = Ended::LocalCommand { name: Some("compact"), text: String::new() };
+        let (turns, messages) = (if sim.profile.is_old() { 5 } else { 0 }, messages.to_vec());
         self.result(ResultLine { turns, messages, ..ResultLine::plain(ended, ids.uuid()) });
     }
 }

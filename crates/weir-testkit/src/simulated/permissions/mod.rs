@@ -65,8 +65,12 @@ pub(crate) fn decide(tool: &str, input: &Json, facts: Facts<'_>) -> Decision {
         };
         return Decision::Deny { message, reason: Some(reason) };
     }
+    let subject = match tool {
+        "WebFetch" => format!("domain:{}", domain_of(input.str_of("url").unwrap_or_default())),
+        _ => command.to_owned(),
+    };
     let decision = match tool {
-        _ if facts.rules.allows(tool, command) && !only_by_prefix(tool, command, facts) => {
+        _ if facts.rules.allows(tool, &subject) && !only_by_prefix(tool, command, facts) => {
             return Decision::Allow(Some("rule"));
         }
         _ if facts.mode == "bypassPermissions" => return Decision::Allow(Some("mode")),

@@ -82,6 +82,11 @@ impl Rules {
     /// Whether a call is allowed. Of several commands, each has to be.
     pub(crate) fn allows(&self, tool: &str, command: &str) -> bool {
         let rules: Vec<_> = self.allow.iter().filter(|rule| rule.matches_tool(tool)).collect();
+        if tool == "WebFetch" {
+            // What it would do is named by its domain, as rules name it.
+            let fits = |rule: &&Rule| rule.content.as_deref().is_none_or(|content| content == command);
+            return rules.iter().any(fits);
+        }
         if tool != "Bash" || rules.iter().any(|rule| rule.content.is_none()) {
             return !rules.is_empty();
         }

@@ -17,12 +17,15 @@ pub(super) fn help() -> Vec<Step> {
 
 /// Whatever else is said.
 pub(super) fn small_talk(scene: &Scene) -> Vec<Step> {
-    let words = scene.prompt.split_whitespace().count();
+    let words = match scene.prompt.split_whitespace().count() {
+        1 => "1 word".to_owned(),
+        count => format!("{count} words"),
+    };
     vec![thinks(
         "Nothing in this message is a word that I react to.",
         says(
             &format!(
-                "You wrote {words} word(s). I am the simulated CLI and understand none of them, but I heard you. Say *help* to see what I react to."
+                "You wrote {words}. I am the simulated CLI and understand nothing, but I heard you. Say *help* to see what I react to."
             ),
             Vec::new(),
         ),

@@ -116,13 +116,16 @@ fn summary(scene: &Scene) -> Step {
         Some(answer) => format!("You chose **{answer}** for the next example."),
         None => "There was no question this time: the host cannot answer any.".to_owned(),
     };
-    let refused = if scene.refused {
-        "\n\nSomething was refused or did not work on the way, and that is fine: nothing was done without permission."
+    let (outcome, refused) = if scene.refused {
+        (
+            "not finished",
+            "\n\nSomething was refused or did not work on the way, and that is fine: nothing was done without permission.",
+        )
     } else {
-        ""
+        ("written and corrected", "")
     };
     let mut text = format!(
-        "That was the tour.\n\n| What | How it went |\n|---|---|\n| `{FILE}` | written and corrected |\n| Sub-agents | two, at the same time |\n| Model | `{}` (simulated) |\n\n```python\ndef greet(name):\n    print(\"Hello \" + name)\n```\n\n{answer}{refused}\n\nTry a message with one of the words *question*, *edit*, *agents*, *todo*, *plan*, *background*, *long* or *fail*.",
+        "That was the tour.\n\n| What | How it went |\n|---|---|\n| `{FILE}` | {outcome} |\n| Sub-agents | two, at the same time |\n| Model | `{}` (simulated) |\n\n```python\ndef greet(name):\n    print(\"Hello \" + name)\n```\n\n{answer}{refused}\n\nTry a message with one of the words *question*, *edit*, *agents*, *todo*, *plan*, *background*, *long* or *fail*.",
         scene.model
     );
     if scene.todos == Todos::None {

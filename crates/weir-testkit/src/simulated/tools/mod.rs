@@ -164,12 +164,17 @@ fn stopped(sim: &Sim, call: &Call, reason: Stop, text: Option<String>, while_run
     Finished { stopped: Some(reason), ..finished(call, &outcome, Some(meta)) }
 }
 
+/// Whether there is such a tool. The newer version knows `Task` by both of its names.
+pub(crate) fn is_there(sim: &Sim, name: &str) -> bool {
+    let listed = if name == "Agent" && !sim.profile.is_old() { "Task" } else { name };
+    sim.tools().iter().any(|tool| tool == listed)
+}
+
 /// What is wrong with a call before anybody is asked about it.
 fn wrong_call(sim: &Sim, agent: &Agent, call: &Call) -> Option<Outcome> {
     let name = call.name.as_str();
     let is_agent_call = matches!(name, "Task" | "Agent");
-    let known = sim.tools().iter().any(|tool| tool == name) || name == "Agent" && !sim.profile.is_old();
-    if !known || is_agent_call && !agent.is_main() && !sim.profile.nests_agents() {
+    if !is_there(sim, name) || is_agent_call && !agent.is_main() && !sim.profile.nests_agents() {
         let mut text = format!("Error: No such tool available: {name}");
         if !sim.profile.is_old() {
             match name {

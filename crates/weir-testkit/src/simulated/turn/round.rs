@@ -23,7 +23,8 @@ impl Run<'_> {
         // A sub-agent says that it starts before anything runs.
         for call in &mut calls {
             let is_agent = matches!(call.name.as_str(), "Task" | "Agent");
-            let possible = self.agent.is_main() || self.sim.profile.nests_agents();
+            let possible = (self.agent.is_main() || self.sim.profile.nests_agents())
+                && tools::is_there(self.sim, &call.name);
             if is_agent && possible && call.starts.is_none() && call.input.str_of("prompt").is_some() {
                 call.starts = Some(tools::announce(self.sim, &self.agent, call));
             }

@@ -1,0 +1,45 @@
+//! Which tools a session has: no more than the owner gives, and fewer if it asks for fewer.
+
+use serde_json::{Value, json};
+
+use crate::common::eventually;
+use crate::support::{Served, says};
+
+/// The tools of a session, as its CLI names them.
+fn tools(served: &Served, session: &str) -> Vec<String> {
+    served.send(session, &says("hello"));
+    // Every session has one to ask with, so that an empty list is one that has not come yet.
+    let list = eventually("the tools", || {
+        let snapshot = served.follow(session, "view").wait("snapshot").json();
+        snapshot["view"]["session"]["tools"].as_array().filter(|list| !list.is_empty()).cloned()
+    });
+    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_session_has_what_the_owner_gives_and_never_more() {
+    let served = Served::with(&["--tools", "Read,Write,Edit", "--allow-tools", "Bash"]);
+    let own = ["AskUserQuestion", "ExitPlanMode", "TodoWrite"];
+    let cases = [
+        (json!({}), vec!["Edit", "Read", "Write"]),
+        (json!({"tools": ["Read", "Bash"]}), vec!["Read"]),
+        (json!({"tools": []}), vec![]),
+        // What is allowed does not make it exist.
+        (json!({"allowed_tools": ["Bash"]}), vec!["Edit", "Read", "Write"]),
+    ];
+    for (body, expected) in cases {
+        let mut had = tools(&served, &served.session_with(&body));
+        had.retain(|tool| !own.contains(&tool.as_str()));
+        had.sort();
+        assert_eq!(had, expected, "{body}");
+    }
+}
+
+#[test]
+fn without_a_list_a_session_has_all_and_can_have_fewer() {
+    let served = Served::start();
+    let all = tools(&served, &served.session());
+    assert!(all.iter().any(|tool| tool == "Bash") && all.iter().any(|tool| tool == "Task"), "{all:?}");
+    let fewer = tools(&served, &served.session_with(&json!({"tools": ["Read"]})));
+    assert!(fewer.iter().any(|tool| tool == "Read") && !fewer.iter().any(|tool| tool == "Bash"), "{fewer:?}");
+}

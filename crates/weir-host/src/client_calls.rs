@@ -1,0 +1,168 @@
+//! Calls of a client's tools: from the CLI to whoever watches the session, and the answer back.
+//!
+//! The CLI knows the tools as those of an MCP server in our own process. Each call becomes a request of the session, in its
+//! log and in every stream, and waits for [`crate::Host::answer_tool_call`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+use weir_store::ConversationUpdate;
+use weir_transcript::{HostEvent, RequestAnswer};
+use weir_wire::{RequestId, ToolUseId};
+
+use crate::client_tools::{ClientTools, ToolAnswer, ToolContent};
+use crate::error::HostError;
+use crate::item::Item;
+use crate::room::Room;
+
+/// The name of the server that has the tools of clients.
+pub(crate) const SERVER: &str = "client";
+/// Under which the CLI names the call in what it sends a server.
+const CALL_ID: &str = "claudecode/toolUseId";
+
+/// Calls that wait for a client's answer.
+#[derive(Debug, Default)]
+pub(crate) struct ClientCalls(Mutex<HashMap<RequestId, oneshot::Sender<ToolAnswer>>>);
+
+impl ClientCalls {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<ToolAnswer>>> {
+        // No statement under the lock can panic half way.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, request: &RequestId) -> oneshot::Receiver<ToolAnswer> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().insert(request.clone(), sender);
+        receiver
+    }
+
+    /// Takes a call that waits: whoever has it answers it.
+    pub(crate) fn take(&self, request: &RequestId) -> Option<oneshot::Sender<ToolAnswer>> {
+        self.lock().remove(request)
+    }
+}
+
+/// The MCP server that has the tools of a session's client.
+#[derive(Clone)]
+pub(crate) struct ClientToolServer {
+    tools: Arc<ClientTools>,
+    /// Weak: a server must not keep its session in memory.
+    room: Weak<Room>,
+}
+
+impl ClientToolServer {
+    pub(crate) fn new(tools: ClientTools, room: &Arc<Room>) -> Self {
+        Self { tools: Arc::new(tools), room: Arc::downgrade(room) }
+    }
+
+    async fn call(
+        &self,
+        params: CallToolRequestParams,
+        tool_use_id: Option<ToolUseId>,
+    ) -> Result<ToolAnswer, HostError> {
+        let room = self.room.upgrade().ok_or_else(crate::recorder::gone)?;
+        let request = RequestId::new(Uuid::new_v4().to_string());
+        let mut answer = room.calls.open(&request);
+        let mut waiting = Waiting { room: Arc::clone(&room), request: Some(request.clone()) };
+        let called = HostEvent::ToolCalled {
+            request: request.clone(),
+            tool_use_id,
+            name: params.name.into_owned(),
+            input: Value::Object(params.arguments.unwrap_or_default()),
+        };
+        room.recorder.recorded(vec![Item::Host(called)], ConversationUpdate::default()).await?;
+        let in_time = tokio::time::timeout(self.tools.timeout(), &mut answer).await;
+        // If it does not wait any more, somebody is answering it at this moment.
+        let is_expired = in_time.is_err() && room.calls.take(&request).is_some();
+        waiting.request = None;
+        let answered = match in_time {
+            Ok(answered) => answered.ok(),
+            Err(_) if is_expired => None,
+            Err(_) => answer.await.ok(),
+        };
+        if let Some(answer) = answered {
+            return Ok(answer);
+        }
+        if is_expired {
+            let expired = HostEvent::RequestAnswered { request, answer: RequestAnswer::Expired, by: None };
+            let _ = room.recorder.recorded(vec![Item::Host(expired)], ConversationUpdate::default()).await;
+        }
+        Ok(ToolAnswer { content: vec![ToolContent::Text { text: self.nobody() }], is_error: true })
+    }
+
+    /// What the model is told where no client has answered.
+    fn nobody(&self) -> String {
+        let seconds = self.tools.timeout().as_secs();
+        format!(
+            "The client that offers this tool did not answer within {seconds} s. It may not be connected. Continue \
+             without the tool, or say that it is not available."
+        )
+    }
+}
+
+/// A call that waits. If the CLI takes it back, nobody is asked for its answer any more.
+struct Waiting {
+    room: Arc<Room>,
+    request: Option<RequestId>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let Some(request) = self.request.take() else { return };
+        if self.room.calls.take(&request).is_some() {
+            let withdrawn = HostEvent::RequestWithdrawn { request };
+            // A write that was sent is done without anybody waiting for it.
+            drop(self.room.recorder.record(vec![Item::Host(withdrawn)], ConversationUpdate::default()));
+        }
+    }
+}
+
+impl ServerHandler for ClientToolServer {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tool = |tool: &crate::client_tools::ClientTool| {
+            Tool::new(tool.name.clone(), tool.description.clone(), tool.input_schema.clone())
+        };
+        Ok(ListToolsResult::with_all_items(self.tools.tools.iter().map(tool).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.tools.tools.iter().any(|tool| tool.name == request.name) {
+            return Err(ErrorData::invalid_params(format!("there is no tool {}", request.name), None));
+        }
+        let tool_use_id = context.meta.get(CALL_ID).and_then(Value::as_str).map(ToolUseId::from);
+        let answered = tokio::select! {
+            answered = self.call(request, tool_use_id) => answered,
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was taken back", None)),
+        };
+        let ToolAnswer { content, is_error } =
+            answered.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let content = content.into_iter().map(|part| match part {
+            ToolContent::Text { text } => ContentBlock::text(text),
+            ToolContent::Image { media_type, data } => ContentBlock::image(data, media_type),
+        });
+        let content = content.collect();
+        let result = if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+        Ok(result.into())
+    }
+}

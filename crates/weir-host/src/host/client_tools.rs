@@ -1,0 +1,82 @@
+//! Tools of a client: which are offered, and what they give back.
+
+use weir_store::{ConversationId, ConversationUpdate};
+use weir_transcript::{HostEvent, RequestAnswer, RequestState};
+use weir_wire::RequestId;
+
+use super::Host;
+use crate::client_tools::{ClientTools, ToolAnswer, ToolContent};
+use crate::error::HostError;
+use crate::info::SessionInfo;
+use crate::item::Item;
+use crate::settings::Actor;
+
+impl Host {
+    /// Answers a call of a client's tool. The first answer counts; later ones hear who was first.
+    ///
+    /// # Errors
+    /// If it was answered, is not there, waits no longer, or the answer makes no sense.
+    pub async fn answer_tool_call(
+        &self,
+        id: &ConversationId,
+        request: &RequestId,
+        answer: ToolAnswer,
+        by: &Actor,
+    ) -> Result<(), HostError> {
+        answer.check()?;
+        let room = self.room(id).await?;
+        let Some(waiting) = room.calls.take(request) else {
+            let state = room.lock();
+            return Err(match state.book.view().request(request).map(|request| &request.state) {
+                Some(RequestState::Allowed { by, .. } | RequestState::Denied { by, .. }) => {
+                    HostError::AlreadyAnswered { by: by.clone() }
+                }
+                _ => HostError::NoSuchRequest,
+            });
+        };
+        let said = match answer.content.first() {
+            Some(ToolContent::Text { text }) => text.clone(),
+            _ => "the client's tool failed".to_owned(),
+        };
+        let decision = if answer.is_error {
+            RequestAnswer::Deny { message: said }
+        } else {
+            RequestAnswer::Allow { answers: None }
+        };
+        let (request, by) = (request.clone(), Some(by.name.clone()));
+        let event = HostEvent::RequestAnswered { request, answer: decision, by };
+        // In the log first: whoever hears that it was taken must find it there.
+        room.recorder.recorded(vec![Item::Host(event)], ConversationUpdate::default()).await?;
+        // If the CLI has taken the call back meanwhile, there is nobody to tell.
+        let _ = waiting.send(answer);
+        Ok(())
+    }
+
+    /// Offers these tools of a client to the model in place of those before, from the next turn on.
+    ///
+    /// # Errors
+    /// If there is no such session, the tools make no sense, or the session lives in its process alone and has begun.
+    pub async fn set_client_tools(
+        &self,
+        id: &ConversationId,
+        tools: ClientTools,
+        by: &Actor,
+    ) -> Result<SessionInfo, HostError> {
+        tools.check()?;
+        let room = self.room(id).await?;
+        {
+            let mut state = room.lock();
+            let is_other = state.kept.client_tools != tools;
+            // Another process would know nothing of what was said.
+            if is_other && state.kept.no_session_persistence && !state.book.view().turns.is_empty() {
+                return Err(HostError::NotKept);
+            }
+            state.needs_other_process |= is_other;
+            state.kept.client_tools = tools;
+        }
+        room.note("client_tools", by);
+        room.refresh();
+        room.kick();
+        Ok(SessionInfo::clone(&room.info()))
+    }
+}

@@ -1,0 +1,75 @@
+//! Sessions by the key that a client gave them, such as `flow::node`.
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use weir_host::{Accepted, HostError, SessionInfo};
+
+use super::answer::{self, Answer};
+use super::errors::session_id;
+use super::messages::{send_to, wants_events};
+use super::sessions;
+use super::types::{CreateSession, MessageStreamParams, SendByKey};
+use crate::auth::Principal;
+use crate::extract::{Json, Path, Query};
+use crate::problem::{Details, Problem};
+use crate::state::App;
+
+/// Shows the session that has a key.
+#[utoipa::path(get, path = "/v1/keys/{key}", tag = "sessions",
+    params(("key" = String, Path, description = "The key, percent-encoded.")),
+    responses(
+        (status = 200, description = "The session.", body = SessionInfo),
+        (status = 404, description = "No session has the key.", body = Details, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path(key): Path<String>,
+) -> Answer<SessionInfo> {
+    answer::ok(find(&app, &who, &key).await?)
+}
+
+/// The session that has a key. The same answer for one that the client may not see as for none.
+async fn find(app: &App, who: &Principal, key: &str) -> Result<SessionInfo, Problem> {
+    let found = app.host().with_key(key).await?;
+    if !who.may_see(&found.id) {
+        return Err(HostError::NoSuchKey(key.to_owned()).into());
+    }
+    Ok(found)
+}
+
+/// Sends a message to the session that has a key, and begins that session where there is none and `session` says how.
+///
+/// Answered like a message to a session by its id; with `Accept: text/event-stream` by the stream of the message.
+#[utoipa::path(post, path = "/v1/keys/{key}/messages", tag = "messages",
+    params(("key" = String, Path, description = "The key, percent-encoded."), MessageStreamParams),
+    request_body = SendByKey, responses(
+        (status = 200, description = "Its events, where they were asked for.", content_type = "text/event-stream"),
+        (status = 202, description = "It was accepted.", body = Accepted),
+        (status = 404, description = "No session has the key.", body = Details, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn send(
+    State(app): State<App>,
+    Extension(who): Extension<Principal>,
+    Path(key): Path<String>,
+    Query(params): Query<MessageStreamParams>,
+    headers: HeaderMap,
+    Json(body): Json<SendByKey>,
+) -> Result<Response, Problem> {
+    let session = match (find(&app, &who, &key).await, body.session) {
+        (Ok(found), _) => found,
+        (Err(problem), Some(new)) if problem.code() == "key_not_found" => {
+            if new.key.as_ref().is_some_and(|own| *own != key) {
+                let detail = "the session has the key of the address; leave `session.key` out";
+                return Err(Problem::unprocessable("key", detail));
+            }
+            let new = CreateSession { key: Some(key), ..new };
+            sessions::begin(&app, &who, &headers, new).await?.session
+        }
+        (Err(problem), _) => return Err(problem),
+    };
+    let format = wants_events(&headers).then_some(params.format);
+    send_to(&app, &who, &session_id(&session.id)?, body.message, format).await
+}
