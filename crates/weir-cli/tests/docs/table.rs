@@ -67,6 +67,10 @@ fn change_a_file(stage: &mut Stage) {
     stage.write("workspace/README.md", "A mill that grinds numbers.\n\nIt is small.\n");
 }
 
+fn have_instructions(stage: &mut Stage) {
+    stage.write("workspace/CLAUDE.md", "Grind slowly.\n");
+}
+
 fn listen_on_any_port(stage: &mut Stage) {
     stage.have_tasks();
     stage.swap("--listen", "--listen 127.0.0.1:0");
@@ -96,9 +100,9 @@ pub(crate) const RULES: &[Rule] = &[
     rule_after(COMMANDS, "weir run --resume", Stage::have_session, How::Succeeds),
     rule_for(COMMANDS, "weir chat", How::IsLeft("> ")),
     rule_after(COMMANDS, "weir sessions show", Stage::have_session, How::Succeeds),
-    // It asks, and without a terminal the answer is no.
     rule_for(COMMANDS, "weir trust --", How::Succeeds),
-    rule_for(COMMANDS, "weir trust", How::Ends(1)),
+    // It asks, and without a terminal the answer is no.
+    rule_after(COMMANDS, "weir trust", have_instructions, How::Ends(1)),
     rule_for(SERVER, "weir serve", How::Runs("serving on")),
     rule_after(SERVER, "curl", Stage::have_server, How::Runs("event: hello")),
     rule_after(EVENTS, "curl", Stage::have_server, How::Runs("event: done")),
