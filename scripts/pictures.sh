@@ -15,7 +15,7 @@ weir=$(realpath "${WEIR_BIN:-${CARGO_TARGET_DIR:-target}/debug/weir}")
 pictures=$PWD/docs/pictures
 tools=$PWD/web/scripts
 columns=92
-rows=40
+rows=44
 
 pause() { read -rt 0.1 <> <(:) || true; }
 
@@ -152,7 +152,7 @@ TASKS
         inside git commit --quiet --message "Plan the work"
     )
     begin
-    type_line 'clear; weir loop run; git log --oneline'
+    type_line 'weir loop run; git log --oneline'
     wait_for 'Grind numbers'
     end loop
 }
@@ -163,7 +163,7 @@ picture_bridge() {
  {"text":"`tests/empty.rs` checks that an empty slice grinds to zero."}]
 JSON
     begin
-    type_line 'clear; weir bridge try --simulated'
+    type_line 'weir bridge try --simulated'
     wait_for '/help'
     type_line 'grind has no test for an empty slice. Add one, please.'
     wait_for '2. Deny'

@@ -102,7 +102,7 @@ function drawn({ column, text, style }, line) {
   const width = [...shown].length * CELL;
   shapes.push(
     `<text x="${number(x + indent * CELL)}" y="${number(y + 14)}" textLength="${number(width)}"` +
-      ` lengthAdjust="spacingAndGlyphs" ${look.join(" ")}>${escaped(shown)}</text>`,
+      ` lengthAdjust="spacingAndGlyphs" ${look.join(" ")}>${escaped(shown).replaceAll("  ", "\u00a0\u00a0")}</text>`,
   );
   return shapes;
 }

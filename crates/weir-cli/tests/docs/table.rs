@@ -67,6 +67,10 @@ fn change_a_file(stage: &mut Stage) {
     stage.write("workspace/README.md", "A mill that grinds numbers.\n\nIt is small.\n");
 }
 
+fn have_instructions(stage: &mut Stage) {
+    stage.write("workspace/CLAUDE.md", "Grind slowly.\n");
+}
+
 fn listen_on_any_port(stage: &mut Stage) {
     stage.have_tasks();
     stage.swap("--listen", "--listen 127.0.0.1:0");
@@ -76,6 +80,7 @@ const README: &str = "README.md";
 const INSTALL: &str = "docs/install.md";
 const COMMANDS: &str = "docs/commands.md";
 const SERVER: &str = "docs/server.md";
+const EVENTS: &str = "docs/events.md";
 const STORE: &str = "docs/store.md";
 const LOOP: &str = "docs/loop.md";
 const BRIDGE: &str = "docs/bridge.md";
@@ -95,15 +100,21 @@ pub(crate) const RULES: &[Rule] = &[
     rule_after(COMMANDS, "weir run --resume", Stage::have_session, How::Succeeds),
     rule_for(COMMANDS, "weir chat", How::IsLeft("> ")),
     rule_after(COMMANDS, "weir sessions show", Stage::have_session, How::Succeeds),
-    // It asks, and without a terminal the answer is no.
     rule_for(COMMANDS, "weir trust --", How::Succeeds),
-    rule_for(COMMANDS, "weir trust", How::Ends(1)),
+    // It asks, and without a terminal the answer is no.
+    rule_after(COMMANDS, "weir trust", have_instructions, How::Ends(1)),
     rule_for(SERVER, "weir serve", How::Runs("serving on")),
     rule_after(SERVER, "curl", Stage::have_server, How::Runs("event: hello")),
+    rule_after(EVENTS, "curl", Stage::have_server, How::Runs("event: done")),
     rule_for(STORE, "weir serve", How::Runs("serving on")),
     rule_after(LOOP, "weir loop answer --question", Stage::have_second_question, How::Succeeds),
     rule_after(LOOP, "weir loop answer", Stage::have_question, How::Succeeds),
     rule_after(LOOP, "weir loop run --listen", listen_on_any_port, How::Succeeds),
+    rule_for(
+        LOOP,
+        "weir loop run --sandbox",
+        How::Exists("needs bubblewrap, and a CLI that can be seen inside; weir-cli/tests/loops runs it"),
+    ),
     rule_for(LOOP, "weir loop run --bridge", How::Exists("needs Telegram")),
     rule_for(BRIDGE, "weir bridge try", How::IsLeft("Ctrl-D ends it")),
     rule_after(BRIDGE, "weir bridge check", Stage::have_channel, How::Succeeds),
