@@ -85,8 +85,9 @@ async fn a_compaction_is_interrupted_and_the_next_message_is_answered() {
             assert_eq!(session.ask(says(text)).await.unwrap().text, text);
         }
         let mut updates = session.follow().await.unwrap();
-        let slowly = format!("@@{}", json!([{"sleep": 120}]));
-        let mut sent = session.send(Message::command("compact", &slowly).unwrap()).await.unwrap();
+        // Interpreted, because the script would not survive as the argument of a command.
+        let slowly = format!("/compact @@{}", json!([{"sleep": 120}]));
+        let mut sent = session.send(Message::from(slowly).interpreted()).await.unwrap();
         while session.view().await.unwrap().status != Status::Compacting {
             updates.next().await.unwrap();
         }

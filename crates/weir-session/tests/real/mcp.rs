@@ -47,6 +47,6 @@ async fn call(cli: Cli) {
     assert_eq!(events.recv().await, Some("waiting"), "{cli}");
     session.interrupt().await.unwrap();
     assert_eq!(events.recv().await, Some("cancelled"), "{cli}");
-    assert!(sent.answer().await.unwrap().is_error(), "{cli}");
+    assert!(sent.answer().await.unwrap().is_interrupted(), "{cli}");
     session.stop().await;
 }

@@ -147,7 +147,7 @@ async fn after_an_interrupt_the_process_takes_the_next_message() {
     assert!(interrupted.unwrap());
     let answer = asked.await.unwrap().unwrap();
     assert_eq!(answer.turn.state, TurnState::Interrupted);
-    assert!(answer.is_error());
+    assert!(answer.is_interrupted() && !answer.is_error());
     let asked = asking(&session, "two");
     cli.turn("two", "2").await;
     assert_eq!(asked.await.unwrap().unwrap().text, "2");

@@ -47,7 +47,7 @@ async fn an_interrupt_dropped_half_way_still_interrupts() {
     let request = cli.hears_request("interrupt").await;
     cli.answers(&request, json!({})).await;
     cli.interrupted().await;
-    assert!(soon(asked).await.unwrap().unwrap().is_error());
+    assert!(soon(asked).await.unwrap().unwrap().is_interrupted());
     let asked = asking(&session, "two");
     cli.turn("two", "2").await;
     assert_eq!(asked.await.unwrap().unwrap().text, "2");

@@ -166,7 +166,7 @@ async fn a_message_that_an_interrupt_swept_away_ends_as_interrupted() {
     });
     assert!(interrupted.unwrap());
     assert!(matches!(soon(second.answer()).await, Err(SessionError::Interrupted)));
-    assert!(asked.await.unwrap().unwrap().is_error());
+    assert!(asked.await.unwrap().unwrap().is_interrupted());
     session.stop().await;
 }
 

@@ -79,7 +79,7 @@ async fn stop_while_a_turn_runs_interrupts_it_first() {
     cli.interrupted().await;
     cli.hears_nothing_more().await;
     soon(stopping).await.unwrap();
-    assert!(soon(asked).await.unwrap().unwrap().is_error());
+    assert!(soon(asked).await.unwrap().unwrap().is_interrupted());
     assert!(matches!(soon(queued).await.unwrap(), Err(SessionError::Stopped)));
 }
 

@@ -42,7 +42,8 @@ async fn while_the_history_is_compacted() {
         options.environment = options.environment.set("SIMULATED_CLAUDE_VERSION", version);
         let session = Session::new(options);
         soon(session.ask(script(&json!([{"text": "first"}])))).await.unwrap();
-        let command = Message::command("compact", &script(&json!([{"sleep": 60}]))).unwrap();
+        // Interpreted, because the script would not survive as the argument of a command.
+        let command = Message::from(format!("/compact {}", script(&json!([{"sleep": 60}])))).interpreted();
         let mut sent = soon(session.send(command)).await.unwrap();
         // What waits behind it stays.
         let mut behind = soon(session.send(tool())).await.unwrap();

@@ -92,7 +92,7 @@ async fn an_interrupted_call_is_cancelled_in_the_server() {
         assert_eq!(soon(events.recv()).await, Some("waiting"));
         assert!(soon(session.interrupt()).await.unwrap());
         assert_eq!(soon(events.recv()).await, Some("cancelled"));
-        assert!(soon(sent.answer()).await.unwrap().is_error());
+        assert!(soon(sent.answer()).await.unwrap().is_interrupted());
         answered(&soon(session.ask(calls("add", &json!({"a": 1, "b": 1})))).await.unwrap());
         soon(session.stop()).await;
         place.is_clean().await;
