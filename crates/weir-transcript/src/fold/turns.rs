@@ -208,6 +208,11 @@ impl Fold {
         let OpenTurn { id, interrupted, said: dropped, .. } =
             self.turn_of_result(&said, origin.is_some(), sink);
         let mut state = turn_state(line, &result, interrupted);
+        if state == TurnState::Empty && self.view.texts_of(id).any(|text| !is_no_answer(&text.text)) {
+            // Old versions answer a command, such as `/compact` with nothing to compact, in words and then write a result
+            // without words and turns. Unlike the empty result after a resume, it is an answer.
+            state = TurnState::Succeeded;
+        }
         if state == TurnState::Succeeded && !self.complete_result(id, dropped, &mut result) {
             // Old versions call a compaction that was interrupted a success.
             state = if interrupted { TurnState::Interrupted } else { TurnState::Failed };

@@ -69,6 +69,22 @@ fn an_empty_result_after_a_resume_answers_nobody() {
 }
 
 #[test]
+fn an_empty_result_after_words_is_the_answer() {
+    // 2.1.197 to `/compact` with nothing to compact; its results name no message.
+    let empty = json!({"type": "result", "subtype": "success", "result": "", "num_turns": 0});
+    let mut talk = Conversation::new();
+    talk.sends("a", "/compact").init().says("m", "Error: No messages to compact").json(&empty);
+    assert_eq!(talk.view().turns[0].state, TurnState::Succeeded);
+    let result = talk.view().turns[0].result.clone().unwrap();
+    assert_eq!((result.text.as_deref(), result.degraded), (Some("Error: No messages to compact"), true));
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Answered);
+    // What is said to nobody after a resume is no answer, also if it is said in words.
+    let mut talk = Conversation::new();
+    talk.sends("a", "A").init().says("m", "No response requested.").json(&empty);
+    assert_eq!(deliveries(&talk)[0].1, Delivery::Sent);
+}
+
+#[test]
 fn a_result_that_is_held_back_belongs_to_the_older_turn() {
     let mut talk = Conversation::new();
     talk.init().says("m", "first").init().says("n", "second").result("first").result("second");
