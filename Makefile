@@ -78,7 +78,8 @@ openai-test: need-cargo need-npm
 features-test: need-cargo
 	scripts/setup-debian.sh python
 	scripts/setup-synapse.sh
-	cargo test --locked -p weir-matrix -p weir-cli -p weir-server --all-features --lib --examples --test matrix --test bridge --test http
+	cargo test --locked -p weir-matrix --all-features
+	cargo test --locked -p weir-cli -p weir-server --all-features --test bridge --test http
 
 api-quick: need-cargo
 	scripts/setup-debian.sh curl python
