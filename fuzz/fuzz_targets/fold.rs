@@ -44,6 +44,7 @@ fn host_event(line: &[u8]) -> Option<HostEvent> {
     let message = MessageId::from(text.as_str());
     let answered =
         |answer| HostEvent::RequestAnswered { request: RequestId::from(text.as_str()), answer, by: None };
+    let wanted = text.starts_with('!');
     Some(match kind {
         b'p' => HostEvent::ProcessStarted { resumes: None },
         b'q' => HostEvent::MessageQueued { message, text, images: 0 },
@@ -54,10 +55,13 @@ fn host_event(line: &[u8]) -> Option<HostEvent> {
         b'e' => answered(RequestAnswer::Expired),
         b'i' => HostEvent::Interrupted,
         b't' => HostEvent::Stderr { text },
-        b'x' => {
-            HostEvent::ProcessExited { code: Some(i32::from(text.len() > 3)), signal: None, stderr: text }
-        }
-        b'k' => HostEvent::ProcessExited { code: None, signal: Some(9), stderr: text },
+        b'x' => HostEvent::ProcessExited {
+            code: Some(i32::from(text.len() > 3)),
+            signal: None,
+            stderr: text,
+            wanted,
+        },
+        b'k' => HostEvent::ProcessExited { code: None, signal: Some(9), stderr: text, wanted },
         _ => HostEvent::RecordingEnded,
     })
 }
