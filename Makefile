@@ -55,7 +55,7 @@ web-test: web need-cargo ## drive the page in a real Chromium, on the simulated 
 	cd web && npm run --silent e2e
 
 test: need-cargo need-npm ## what a change needs: Rust tests, real CLIs, the page in Chromium (minutes)
-	scripts/setup-debian.sh bwrap chromium curl nginx
+	scripts/setup-debian.sh bwrap chromium curl nginx python
 	scripts/setup-tools.sh cargo-nextest
 	scripts/setup-real-cli.sh
 	scripts/setup-web.sh --build
