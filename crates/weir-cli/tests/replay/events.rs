@@ -71,7 +71,7 @@ fn classic_events_are_the_documented_ones() {
         let mut after =
             events.iter().rev().map(|event| name(event, "event")).skip_while(|name| *name == "system");
         assert_eq!(after.next(), Some("done"), "{}", path.display());
-        let is_end = |event: &serde_json::Value| event["data"]["subtype"] == "process_ended";
+        let is_end = |event: &Value| event["data"]["subtype"] == "process_ended";
         assert_eq!(events.iter().filter(|event| is_end(event)).count(), 1, "{}", path.display());
         // Where nothing was answered, `done` says so after the end and names no turn.
         let (last, before) = (&events[events.len() - 1], &events[events.len() - 2]);
