@@ -63,9 +63,9 @@ impl Git {
             .filter(|path| !declared.contains(path))
             .collect();
         let top = self.folder().canonicalize().unwrap_or_else(|_| self.folder().to_owned());
-        let worktrees = self.run(&["worktree", "list", "--porcelain", "-z"]).await?;
-        for path in worktrees.split('\0').filter_map(|line| line.strip_prefix("worktree ")) {
-            let Ok(below) = Path::new(path).strip_prefix(&top) else { continue };
+        for path in self.worktree_folders().await? {
+            let Ok(path) = path.canonicalize() else { continue };
+            let Ok(below) = path.strip_prefix(&top) else { continue };
             let below = below.to_string_lossy().into_owned();
             if !below.is_empty() && !Path::new(&below).starts_with(&self.own) && !found.contains(&below) {
                 found.push(below);

@@ -1,6 +1,6 @@
 //! Worktrees: made and removed, also if a kill has left half of one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Git, GitError};
 use crate::instant;
@@ -42,15 +42,152 @@ impl Git {
         if folder.exists() {
             instant::begin();
             // By hand: git refuses to remove one of which a part is gone already.
-            std::fs::remove_dir_all(folder).map_err(|error| GitError::Failed {
-                command: "worktree remove".to_owned(),
-                folder: folder.to_owned(),
-                message: error.to_string(),
-            })?;
+            std::fs::remove_dir_all(folder).map_err(|error| self.not_removed(folder, &error))?;
             instant::reached("a worktree was removed");
         }
-        // One that git was making when it was killed is locked, and would keep its branch for ever.
-        self.raw(&["worktree", "unlock", &folder.to_string_lossy()], b"").await?;
+        // By hand as well: git refuses to unlock or list any worktree while it finds half of one, and a kill leaves
+        // that half locked, so that it would also keep its branch for ever.
+        for record in self.worktree_records().await?.iter().filter(|record| record.is_for(folder)) {
+            instant::begin();
+            std::fs::remove_dir_all(&record.path).map_err(|error| self.not_removed(&record.path, &error))?;
+            instant::reached("a worktree was forgotten");
+        }
         self.run(&["worktree", "prune"]).await.map(drop)
+    }
+
+    fn not_removed(&self, path: &Path, error: &std::io::Error) -> GitError {
+        GitError::Failed {
+            command: "worktree remove".to_owned(),
+            folder: self.folder().to_owned(),
+            message: format!("{}: {error}", path.display()),
+        }
+    }
+
+    /// The folders of the repository's worktrees, without the main one. Read from git's files, because `git worktree
+    /// list` fails as long as another git is making or was killed while making one.
+    pub(super) async fn worktree_folders(&self) -> Result<Vec<PathBuf>, GitError> {
+        let records = self.worktree_records().await?;
+        Ok(records.into_iter().filter_map(|record| record.folder).collect())
+    }
+
+    async fn worktree_records(&self) -> Result<Vec<WorktreeRecord>, GitError> {
+        let common = self.line(&["rev-parse", "--git-common-dir"]).await?;
+        let records = self.folder().join(common).join("worktrees");
+        let Ok(entries) = std::fs::read_dir(records) else { return Ok(Vec::new()) };
+        let paths = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir());
+        Ok(paths.map(WorktreeRecord::read).collect())
+    }
+}
+
+/// What git keeps of a worktree, in the repository's `worktrees` folder.
+struct WorktreeRecord {
+    path: PathBuf,
+    /// Where the worktree is. Nothing if git was killed before it had written that.
+    folder: Option<PathBuf>,
+}
+
+impl WorktreeRecord {
+    fn read(path: PathBuf) -> Self {
+        let link = std::fs::read_to_string(path.join("gitdir")).unwrap_or_default();
+        // A relative path begins at the record.
+        let link = path.join(link.trim_end_matches('\n'));
+        let folder = (link.file_name() == Some(".git".as_ref())).then(|| link.parent().map(Path::to_owned));
+        Self { folder: folder.flatten(), path }
+    }
+
+    /// Whether it is of a worktree in this folder. Half a record has nothing but its name, which is the folder's name
+    /// with a number if another one had it already.
+    fn is_for(&self, folder: &Path) -> bool {
+        let Some(own) = &self.folder else {
+            let names = (
+                self.path.file_name().and_then(|name| name.to_str()),
+                folder.file_name().and_then(|name| name.to_str()),
+            );
+            return matches!(names, (Some(record), Some(folder)) if record.strip_prefix(folder).is_some_and(is_number));
+        };
+        without_links(own) == without_links(folder)
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A path without links, also if its last part is not there.
+fn without_links(folder: &Path) -> PathBuf {
+    let parent = folder.parent().and_then(|parent| parent.canonicalize().ok());
+    match (parent, folder.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => folder.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Repository(tempfile::TempDir);
+
+    impl Repository {
+        async fn new() -> Self {
+            let repository = Self(tempfile::tempdir().unwrap());
+            let git = repository.git();
+            for args in [
+                &["init", "-q", "-b", "main"][..],
+                &["config", "user.name", "Test"],
+                &["config", "user.email", "test@example.com"],
+                &["commit", "-q", "--allow-empty", "-m", "Begin"],
+            ] {
+                git.run(args).await.unwrap();
+            }
+            repository
+        }
+
+        fn git(&self) -> Git {
+            Git::new(self.0.path(), self.0.path().join(".ralph"), Path::new(".ralph"))
+        }
+
+        fn record(&self, name: &str) -> PathBuf {
+            self.0.path().join(".git/worktrees").join(name)
+        }
+    }
+
+    /// What a killed `git worktree add` leaves: a record that is locked and of which any file may be empty or missing.
+    #[tokio::test]
+    async fn half_a_worktree_is_replaced() {
+        for file in ["commondir", "gitdir", "HEAD", "index"] {
+            for is_there in [true, false] {
+                let repository = Repository::new().await;
+                let git = repository.git();
+                let folder = repository.0.path().join(".ralph/trees/two");
+                git.add_worktree(&folder, "weir/two", "HEAD").await.unwrap();
+                std::fs::write(repository.record("two/locked"), "initializing").unwrap();
+                std::fs::write(repository.record("two").join(file), "").unwrap();
+                if !is_there {
+                    std::fs::remove_file(repository.record("two").join(file)).unwrap();
+                }
+                assert!(git.nested_repositories().await.unwrap().is_empty(), "{file}");
+                git.add_worktree(&folder, "weir/two", "HEAD").await.unwrap();
+                assert!(git.at(&folder).is_worktree().await.unwrap(), "{file}");
+                assert_eq!(git.run(&["worktree", "list"]).await.unwrap().lines().count(), 2, "{file}");
+                git.remove_worktree(&folder, Some("weir/two")).await.unwrap();
+                assert_eq!(git.run(&["worktree", "list"]).await.unwrap().lines().count(), 1, "{file}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn worktrees_of_others_stay() {
+        let repository = Repository::new().await;
+        let git = repository.git();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let theirs = elsewhere.path().join("two");
+        git.run(&["worktree", "add", "-q", "--lock", &theirs.to_string_lossy()]).await.unwrap();
+        let folder = repository.0.path().join(".ralph/trees/two");
+        git.add_worktree(&folder, "weir/two", "HEAD").await.unwrap();
+        assert!(repository.record("two1").is_dir(), "git gave the second one a number");
+        git.remove_worktree(&folder, Some("weir/two")).await.unwrap();
+        assert!(git.at(&theirs).is_worktree().await.unwrap());
+        assert!(!repository.record("two1").exists());
     }
 }
