@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BrowserContextOptions } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { card, openAs, PHONE, ready, screenshot, violations } from "./browser.ts";
+import { card, linkTo, PHONE, ready, screenshot, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -81,14 +81,14 @@ const CARDS: [name: string, label: string, steps: Record<string, unknown>[], ope
 describe("a card", () => {
   for (const [screen, options] of SCREENS) {
     it(`looks right: ${screen}`, async () => {
+      const server = await serve();
+      writeFileSync(join(server.root, "notes.md"), `# Notes\n\n${notes}\n`);
       for (const [name, label, steps, opens] of CARDS) {
-        const server = await serve();
-        writeFileSync(join(server.root, "notes.md"), `# Notes\n\n${notes}\n`);
         const { id } = await server.session({ name: "Tidy the service" });
         await server.say(id, script(...steps, { text: "The end." }));
         if (name === "several")
           await until("all of them wait", async () => (await server.info(id)).waiting_for.permissions === 3);
-        const page = await openAs(open(), server, "admin", id, options);
+        const page = await open().visit(server, linkTo(server, id), options);
         await ready(page, label);
         if (opens !== undefined) {
           await card(page, label).getByRole("button", { name: opens }).click();
@@ -103,7 +103,9 @@ describe("a card", () => {
         const box = (await card(page, label).boundingBox())!;
         const { height } = options.viewport!;
         expect(box.y >= 0 && box.y + box.height <= height, `${name} is on the screen`).toBe(true);
-        await server.close();
+        await page.context().close();
+        // Only the session of the next card waits for somebody.
+        await server.api("DELETE", `v1/sessions/${id}`);
       }
     });
   }

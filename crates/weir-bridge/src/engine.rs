@@ -250,6 +250,8 @@ pub struct Ending {
     pub turn: String,
     /// How.
     pub outcome: EndingOutcome,
+    /// Whether the CLI's result was empty, so that the answer is what was said in the turn.
+    pub degraded: bool,
     /// What had been said until then, as far as the engine has kept it. It is shown where nothing else is known.
     pub said: String,
     /// What it cost, in dollars, where that is known.
@@ -268,6 +270,7 @@ impl Ending {
         Self {
             turn: turn.into(),
             outcome,
+            degraded: false,
             said: String::new(),
             cost_usd: None,
             usage: None,

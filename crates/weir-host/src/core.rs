@@ -19,6 +19,7 @@ use crate::metrics::Counters;
 use crate::options::HostOptions;
 use crate::purse::Purse;
 use crate::room::Room;
+use crate::steady::SteadyClock;
 
 /// A session that is in memory, or is being brought there.
 type Slot = Arc<OnceCell<Arc<Room>>>;
@@ -39,6 +40,8 @@ pub(crate) struct Core {
     is_closed: AtomicBool,
     /// Who pays for messages whose sender has an account.
     pub(crate) purse: OnceLock<Arc<dyn Purse>>,
+    /// For the age of sessions.
+    pub(crate) clock: SteadyClock,
     /// Keeps a second host out.
     lock: Mutex<Option<Lock>>,
 }
@@ -56,6 +59,7 @@ impl Core {
             is_shutting_down: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             purse: OnceLock::new(),
+            clock: SteadyClock::start(),
             lock: Mutex::new(lock),
         }
     }

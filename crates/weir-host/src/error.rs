@@ -80,7 +80,7 @@ pub enum HostError {
         state: &'static str,
     },
     /// Somebody else answered first.
-    #[error("the request was answered already{}", by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was taken back or has expired".to_owned(), |by| format!("the request was answered already by {by}")))]
     AlreadyAnswered {
         /// Who.
         by: Option<String>,

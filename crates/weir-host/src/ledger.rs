@@ -241,16 +241,16 @@ impl Ledger {
         }
     }
 
-    /// Marks what is being given to the CLI, or was given to it, as interrupted. Says whether there is any.
-    pub(crate) fn interrupt(&mut self) -> bool {
-        let mut is_any = false;
+    /// Marks what is being given to the CLI, or was given to it, as interrupted. Gives those messages.
+    pub(crate) fn interrupt(&mut self) -> Vec<MessageId> {
+        let mut marked = Vec::new();
         let is_at_hand =
             |record: &&mut Record| (record.claimed || record.in_flight) && !record.state.is_final();
         for record in self.records.iter_mut().filter(is_at_hand) {
             record.interrupted = true;
-            is_any = true;
+            marked.push(record.message.message_id.clone());
         }
-        is_any
+        marked
     }
 
     /// Claims the first message that waits, so that it can be taken back.

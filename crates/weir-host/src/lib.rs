@@ -51,6 +51,7 @@ mod retention;
 mod room;
 mod same;
 mod settings;
+mod steady;
 mod transcript;
 mod viewer;
 mod watch;

@@ -212,6 +212,11 @@ impl Finished {
     pub fn cost_usd(&self) -> Option<f64> {
         self.turn.as_ref().and_then(|turn| turn.cost_usd)
     }
+
+    /// Whether the CLI's result was empty, so that the answer is what was said in the turn.
+    pub fn is_degraded(&self) -> bool {
+        self.turn.as_ref().and_then(|turn| turn.result.as_ref()).is_some_and(|result| result.degraded)
+    }
 }
 
 /// How a message came to its end, in short.
@@ -225,6 +230,9 @@ pub struct MessageOutcome {
     pub state: MessageState,
     /// The answer; empty where there is none.
     pub text: String,
+    /// Whether the CLI's result was empty, so that the answer is what was said in the turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub degraded: bool,
     /// What the turn cost; null where that is not known.
     pub cost_usd: Option<f64>,
     /// Why there is no answer, or no good one.
@@ -237,6 +245,7 @@ impl MessageOutcome {
             message_id: finished.message_id.clone(),
             state: finished.state,
             text: finished.text.clone(),
+            degraded: finished.is_degraded(),
             cost_usd: finished.cost_usd(),
             error: finished.error.as_ref().map(|error| error.message.clone()),
         }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use weir_store::{Archived, Conversation, ConversationId, ListOrder, ListQuery, Lookup, Store, now};
+use weir_store::{Archived, Conversation, ConversationId, ListOrder, ListQuery, Lookup, Store};
 
 use crate::core::Core;
 use crate::error::HostError;
@@ -101,7 +101,7 @@ pub(crate) async fn sweep(core: &Arc<Core>) -> Result<bool, HostError> {
     let excess = retention.keep_bytes.map_or(0, |most| usage.used.saturating_sub(most));
     let rows = all(&**store).await?;
     let mut removed = (0_u64, 0_u64);
-    for row in retention.chosen(&rows, now(), excess) {
+    for row in retention.chosen(&rows, core.clock.now(), excess) {
         if remove(core, row).await? {
             tracing::info!(session = %row.id, bytes = row.bytes, "removed an old session");
             removed = (removed.0 + 1, removed.1 + row.bytes);

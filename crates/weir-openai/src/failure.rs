@@ -63,6 +63,7 @@ impl TurnFailure<'_> {
         match (self.subtype, self.api_error, self.stop_reason) {
             (_, Some("max_output_tokens"), _) | ("error_max_turns", _, _) => Ending::Truncated,
             (_, _, Some("refusal")) => Ending::Refused(self.message.to_owned()),
+            _ if self.is_refusal() => Ending::Refused(self.message.to_owned()),
             ("error_max_budget_usd", _, _) => Ending::Error(OpenAiError::quota(self.message)),
             ("error_max_structured_output_retries", _, _) => Ending::Error(OpenAiError {
                 code: Some("structured_output_failed".to_owned()),
@@ -110,8 +111,10 @@ impl TurnFailure<'_> {
             Some("billing_error") => Some(402),
             Some("overloaded") => Some(529),
             Some("invalid_request") => Some(400),
+            _ if self.message.starts_with("API Error: Connection ") => Some(502),
             _ => None,
         };
+        let by_name = by_name.map(|status| if self.is_too_large() { 413 } else { status });
         let status = self.api_status.or_else(|| status_in(self.message)).or(by_name);
         match status {
             Some(401) => {
@@ -135,8 +138,24 @@ impl TurnFailure<'_> {
 
     /// Older versions of the CLI have no reason for it, and always these words.
     fn is_too_long(&self) -> bool {
+        let in_words = self.api_error == Some("invalid_request")
+            && self.message.starts_with("Prompt is too long")
+            || self.message.starts_with("API Error: 400 ")
+                && self.message.contains("input length and `max_tokens` exceed context limit");
         self.terminal_reason == Some("prompt_too_long")
-            || self.api_error == Some("invalid_request") && self.message.starts_with("Prompt is too long")
+            || self.stop_reason == Some("model_context_window_exceeded")
+            || in_words
+    }
+
+    /// Older versions of the CLI give a refusal as an error of the request, in these words.
+    fn is_refusal(&self) -> bool {
+        self.api_error == Some("invalid_request")
+            && self.message.starts_with("API Error: Claude Code is unable to respond to this request")
+    }
+
+    /// Older versions of the CLI do not give the status.
+    fn is_too_large(&self) -> bool {
+        self.api_error == Some("invalid_request") && self.message.starts_with("Request too large")
     }
 }
 
@@ -187,6 +206,9 @@ mod tests {
             (r#"API Error: 400 {"type":"error"}"#, "unknown", 400),
             ("Invalid API key · Fix external API key", "authentication_failed", 401),
             ("API Error: 4290 bottles", "unknown", 500),
+            ("Request too large. Try with a smaller file.", "invalid_request", 413),
+            ("API Error: Connection error.", "unknown", 502),
+            ("API Error: Connection dropped (ECONNRESET). Check the gateway.", "unknown", 502),
             ("I saw an API Error: 429", "unknown", 500),
         ] {
             let failure = TurnFailure { message, api_error: Some(name), ..TurnFailure::default() };
@@ -207,7 +229,14 @@ mod tests {
             api_error: Some("invalid_request"),
             ..TurnFailure::default()
         };
-        for failure in [newest, older] {
+        let with_answer = TurnFailure {
+            message: r#"API Error: 400 {"error":{"message":"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"}}"#,
+            api_error: Some("unknown"),
+            ..TurnFailure::default()
+        };
+        let full =
+            TurnFailure { stop_reason: Some("model_context_window_exceeded"), ..TurnFailure::default() };
+        for failure in [newest, older, with_answer, full] {
             assert_eq!(error(failure).1, "context_length_exceeded");
         }
         let quoted = TurnFailure { message: "Prompt is too long", ..TurnFailure::default() };
@@ -221,6 +250,12 @@ mod tests {
         assert_eq!((long.ending(), rounds.ending()), (Ending::Truncated, Ending::Truncated));
         let refused = TurnFailure { stop_reason: Some("refusal"), message: "no", ..TurnFailure::default() };
         assert_eq!(refused.ending(), Ending::Refused("no".into()));
+        let words = "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy";
+        let older =
+            TurnFailure { message: words, api_error: Some("invalid_request"), ..TurnFailure::default() };
+        assert_eq!(older.ending(), Ending::Refused(words.into()));
+        let quoted = TurnFailure { message: words, ..TurnFailure::default() };
+        assert!(matches!(quoted.ending(), Ending::Error(_)));
     }
 
     #[test]

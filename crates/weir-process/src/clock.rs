@@ -1,6 +1,27 @@
-//! Times as text, without a calendar library: all we need is UTC.
+//! Times as text, without a calendar library: all we need is UTC. And a clock that nobody can set.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Time that has passed since some moment before this process began, also while the machine slept. Unlike the time of
+/// day it cannot be set.
+#[cfg(unix)]
+pub fn time_passed() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    // Elsewhere the monotonic clock goes on while the machine sleeps; on Linux it stops.
+    #[cfg(target_os = "linux")]
+    const CLOCK: ClockId = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: ClockId = ClockId::Monotonic;
+    let time = clock_gettime(CLOCK);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Time that has passed since some moment in this process. Unlike the time of day it cannot be set.
+#[cfg(not(unix))]
+pub fn time_passed() -> Duration {
+    static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    BEGAN.get_or_init(std::time::Instant::now).elapsed()
+}
 
 /// Date and time of day in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +84,6 @@ pub(crate) fn seconds_now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn stamp(millis: u64) -> String {
         file_stamp(UNIX_EPOCH + Duration::from_millis(millis))

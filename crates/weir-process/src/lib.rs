@@ -59,6 +59,7 @@ mod unix;
 mod windows;
 
 pub use browser::{desktop_opener, show_file};
+pub use clock::time_passed;
 pub use command::{Captured, CommandOutput, PlainCommand};
 pub use directory::Directory;
 pub use environment::Environment;

@@ -68,7 +68,7 @@ pub enum SessionError {
     #[error("the session was stopped")]
     Stopped,
     /// Somebody else answered first.
-    #[error("the request was answered already{}", by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    #[error("{}", by.as_ref().map_or_else(|| "the request is closed: it was answered, was taken back or has expired".to_owned(), |by| format!("the request was answered already by {by}")))]
     AlreadyAnswered {
         /// Who.
         by: Option<String>,

@@ -325,6 +325,14 @@ impl Store for MemoryStore {
         Reply::ready(found)
     }
 
+    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>> {
+        let state = self.lock();
+        let is_it = |kept: &&Kept| kept.event.client_id.as_ref() == Some(&client_id);
+        let found =
+            state.log(&conversation).map(|log| log.events.iter().find(is_it).map(|kept| kept.event.seq));
+        Reply::ready(found)
+    }
+
     fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
         let state = self.lock();
         let found = state.log(&conversation).map(|log| (1..=log.facts.newest).contains(&seq));

@@ -46,6 +46,9 @@ pub trait Store: Debug + Send + Sync {
     /// Reads one event.
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>>;
 
+    /// The number of the event with this client id, if there is one.
+    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>>;
+
     /// Who wrote an event, for comparing it with a [`crate::Cursor`]; none where there is no such event, or where an
     /// older version wrote it.
     fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>>;

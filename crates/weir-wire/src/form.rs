@@ -167,19 +167,90 @@ pub fn check_form(fields: &[FormField], content: &Map<String, Value>) -> Result<
     Ok(())
 }
 
+/// Whether a text has the form that a field asks for. Formats that are not known fit everything.
+fn check_format(format: &str, text: &str) -> Result<(), String> {
+    let (fits, wanted) = match format {
+        "email" => (is_email(text), "an e-mail address is needed, such as anna@example.org"),
+        "uri" => (is_uri(text), "an address is needed, such as https://example.org"),
+        "date" => (is_date(text), "a date is needed, such as 2026-01-31"),
+        "date-time" => (is_date_time(text), "a date and time are needed, such as 2026-01-31T12:00:00Z"),
+        _ => return Ok(()),
+    };
+    fits.then_some(()).ok_or_else(|| wanted.to_owned())
+}
+
+fn is_email(text: &str) -> bool {
+    let is_word = |part: &str| {
+        !part.is_empty() && !part.contains(|letter: char| letter.is_whitespace() || letter == '@')
+    };
+    text.rsplit_once('@').is_some_and(|(name, host)| is_word(name) && is_word(host))
+}
+
+fn is_uri(text: &str) -> bool {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+            && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
+    };
+    let has_rest =
+        |rest: &str| !rest.trim_start_matches('/').is_empty() && !rest.contains(char::is_whitespace);
+    text.split_once(':').is_some_and(|(scheme, rest)| is_scheme(scheme) && has_rest(rest))
+}
+
+/// `2026-01-31`, with a day that the month has.
+fn is_date(text: &str) -> bool {
+    let Some((year, month, day)) = numbers(text, '-', [4, 2, 2]) else { return false };
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// `2026-01-31T12:00:00Z`, with fractions of a second and an offset if it has them.
+fn is_date_time(text: &str) -> bool {
+    let Some((date, time)) = text.split_once(['T', 't', ' ']) else { return false };
+    let zone = time.find(['Z', 'z', '+', '-']);
+    let Some((clock, zone)) = zone.and_then(|place| time.split_at_checked(place)) else { return false };
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let is_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let is_clock = numbers(clock, ':', [2, 2, 2])
+        .is_some_and(|(hour, minute, second)| hour < 24 && minute < 60 && second <= 60);
+    let is_zone = matches!(zone, "Z" | "z")
+        || zone
+            .get(1..)
+            .and_then(|offset| numbers(&format!("{offset}:00"), ':', [2, 2, 2]))
+            .is_some_and(|(hour, minute, _)| hour < 24 && minute < 60);
+    is_date(date) && is_clock && is_fraction && is_zone
+}
+
+/// Three numbers of so many digits.
+fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<(u32, u32, u32)> {
+    let mut parts = text.split(between).zip(digits).map(|(part, digits)| {
+        let is_it = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse::<u32>().ok().filter(|_| is_it)
+    });
+    let found = (parts.next()??, parts.next()??, parts.next()??);
+    (text.split(between).count() == 3).then_some(found)
+}
+
 impl FormField {
     fn check(&self, value: &Value) -> Result<(), String> {
         let is_option = |options: &[FormOption], value: &Value| {
             value.as_str().is_some_and(|value| options.iter().any(|option| option.value == value))
         };
         match &self.kind {
-            FieldKind::Text { min_length, max_length, .. } => {
-                let length = value.as_str().ok_or("a text is needed")?.chars().count() as u64;
+            FieldKind::Text { min_length, max_length, format } => {
+                let text = value.as_str().ok_or("a text is needed")?;
+                let length = text.chars().count() as u64;
                 if self.required && length == 0 || min_length.is_some_and(|least| length < least) {
                     return Err(format!("at least {} characters are needed", min_length.unwrap_or(1)));
                 }
-                match max_length {
-                    Some(most) if length > *most => Err(format!("at most {most} characters fit")),
+                match (max_length, format.as_deref()) {
+                    (Some(most), _) if length > *most => Err(format!("at most {most} characters fit")),
+                    (_, Some(format)) if length > 0 => check_format(format, text),
                     _ => Ok(()),
                 }
             }
@@ -204,6 +275,13 @@ impl FormField {
                 let chosen = value.as_array().ok_or("a list is needed")?;
                 if !chosen.iter().all(|value| is_option(options, value)) {
                     return Err("choose from the options".to_owned());
+                }
+                if chosen
+                    .iter()
+                    .enumerate()
+                    .any(|(place, value)| chosen.iter().take(place).any(|other| other == value))
+                {
+                    return Err("choose each option once".to_owned());
                 }
                 let count = chosen.len() as u64;
                 match (min_items, max_items) {
@@ -275,6 +353,42 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn formats_are_checked() {
+        for (format, good, bad) in [
+            ("email", &["a@b", "anna.b+c@example.org"][..], &["nonsense", "@b", "a@", "a b@c", "a@b@"][..]),
+            (
+                "uri",
+                &["https://example.org/x?y#z", "mailto:a@b"],
+                &["no url", "https://", "://x", "1a:b", "x"],
+            ),
+            (
+                "date",
+                &["2026-01-31", "2024-02-29"],
+                &["2026-02-29", "2026-13-01", "2026-1-1", "yesterday", "2026-01-31-1"],
+            ),
+            (
+                "date-time",
+                &["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.25+01:30"],
+                &[
+                    "2026-01-31",
+                    "2026-01-31T25:00:00Z",
+                    "2026-01-31T12:00:00",
+                    "2026-01-31T12:00Z",
+                    "2026-01-31T12:00:00.Z",
+                ],
+            ),
+            ("hostname", &["anything"], &[]),
+        ] {
+            for text in good {
+                assert_eq!(check_format(format, text), Ok(()), "{format} {text}");
+            }
+            for text in bad {
+                assert!(check_format(format, text).is_err(), "{format} {text}");
+            }
+        }
+    }
 
     fn fields() -> Vec<FormField> {
         let schema = json!({"type": "object", "required": ["name", "size"], "properties": {

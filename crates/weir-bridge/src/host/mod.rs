@@ -377,6 +377,7 @@ fn ending(finished: &Finished) -> Ending {
             |turn| format!("{}-{}", turn.id, turn.started_at.unwrap_or_default()),
         ),
         outcome,
+        degraded: finished.error.is_none() && finished.is_degraded(),
         // Where the turn failed by itself, the text is the reason.
         said: if was_cut_off { finished.text.trim().to_owned() } else { String::new() },
         cost_usd: finished.cost_usd(),

@@ -30,6 +30,9 @@ impl Bridge {
             return;
         }
         if let Some(code) = typed::pairing_code(&message.text) {
+            // It counts before it is looked up: while one is, others may come.
+            person.wrong_codes += 1;
+            self.keep_person(&incoming.place, &incoming.sender);
             self.actions.push(Action::CheckCode {
                 place: incoming.place.clone(),
                 sender: incoming.sender.clone(),
@@ -51,12 +54,11 @@ impl Bridge {
         let text = match role {
             Some(role) => {
                 person.role = Some(role);
+                person.wrong_codes = 0;
                 words::PAIRED
             }
-            None => {
-                person.wrong_codes += 1;
-                if person.wrong_codes >= most { words::NO_MORE_CODES } else { words::WRONG_CODE }
-            }
+            None if person.wrong_codes >= most => words::NO_MORE_CODES,
+            None => words::WRONG_CODE,
         };
         self.keep_person(place, sender);
         self.tell(place, None, text);

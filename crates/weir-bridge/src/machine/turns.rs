@@ -310,6 +310,9 @@ impl Bridge {
         if left_out > 0 {
             markdown = after(markdown, &words::more_pictures(left_out));
         }
+        if ending.degraded {
+            markdown = after(markdown, words::DEGRADED);
+        }
         if let Some(footer) = footer {
             markdown = after(markdown, &footer);
         }

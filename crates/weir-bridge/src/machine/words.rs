@@ -18,6 +18,8 @@ pub(super) const STOPPED: &str = "It was stopped before it was this message's tu
 pub(super) const PLACEHOLDER: &str = "\u{2026}";
 pub(super) const INTERRUPTED: &str = "_Stopped._";
 pub(super) const EMPTY_ANSWER: &str = "_Done, without a word._";
+/// What is added to an answer that the CLI did not give as its result.
+pub(super) const DEGRADED: &str = "_The result was empty; this is what was said until then._";
 pub(super) const IN_FILE: &str = "_The whole answer is in the file below._";
 pub(super) const TIMED_OUT: &str = "Nobody answered in time, so it was denied.";
 pub(super) const EDITED_TOO_LATE: &str = "I had begun with this message when you changed it. If the change matters, send it as a message of its own.";

@@ -208,6 +208,24 @@ fn wrong_codes_are_not_tried_for_ever() {
 }
 
 #[test]
+fn codes_that_come_all_at_once_are_no_more_tries() {
+    let mut chat = Chat::new();
+    let stranger = || Sender { id: "eve".into(), name: "Eve".into(), is_bot: false };
+    let most = Settings::default().wrong_codes;
+    // All of them before the first is looked up.
+    for number in 0..40 {
+        chat.says(stranger(), "9", &format!("/pair GUESS{number}"));
+    }
+    assert_eq!(chat.codes.len(), most as usize);
+    let place = Place { channel: "test".into(), chat: "9".into(), thread: None };
+    for _ in 0..most {
+        chat.event(Event::CodeChecked { place: place.clone(), sender: stranger(), role: None });
+    }
+    chat.says(stranger(), "9", "/pair RIGHT");
+    assert_eq!(chat.codes.len(), most as usize, "no more are looked up");
+}
+
+#[test]
 fn an_error_that_the_cli_says_twice_is_said_once() {
     for (said, expected) in [
         ("invalid API key", "invalid API key"),
@@ -224,6 +242,18 @@ fn an_error_that_the_cli_says_twice_is_said_once() {
         chat.report(Report::Finished { client_id, ending });
         assert_eq!(chat.shown.values().collect::<Vec<_>>(), [expected]);
     }
+}
+
+#[test]
+fn an_answer_that_was_no_result_says_so() {
+    let mut chat = Chat::new();
+    chat.says(anna(), "1", "hello");
+    let (client_id, _) = chat.prompts()[0].clone();
+    chat.report(Report::Text { block: 1, text: "Let me look.".into(), replaces: false });
+    let answered = Ending::new("1", EndingOutcome::Answered("Let me look.".into()));
+    chat.report(Report::Finished { client_id, ending: Ending { degraded: true, ..answered } });
+    let shown: Vec<_> = chat.shown.values().collect();
+    assert_eq!(shown, ["Let me look.\n\nThe result was empty; this is what was said until then."]);
 }
 
 #[test]

@@ -183,6 +183,7 @@ impl Engine {
         let ending = Ending {
             turn: turn.number.to_string(),
             outcome,
+            degraded: false,
             said: String::new(),
             cost_usd: Some(0.01),
             usage: None,

@@ -14,6 +14,7 @@ use weir_bridge::host::HostEngine;
 use weir_bridge::machine::{QueueMode, Role, ScopeSettings, Settings};
 use weir_bridge::store::BridgeStore;
 use weir_bridge::terminal::{PERSON, TerminalChannel};
+use weir_host::Host;
 use weir_process::Environment;
 
 use super::engine;
@@ -24,6 +25,8 @@ use crate::signals::Signals;
 const CHANNEL: &str = "terminal";
 /// How long what runs has to end by itself.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often is looked whether somebody is waited for after the end of the input.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Talks until the input ends and everything is answered, or until it is told to end.
 pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
@@ -52,19 +55,33 @@ pub(super) async fn try_out(opts: BridgeTryOpts) -> anyhow::Result<Exit> {
     let idle = driver.idle();
     read_lines(sender);
     let mut signals = Signals::new();
-    let stop = async move {
+    let mut exit = Exit::Success;
+    let stop = async {
         tokio::select! {
             _ = signals.next() => {}
             () = async {
                 terminal.ended().await;
-                idle.wait().await;
+                tokio::select! {
+                    () = idle.wait() => {}
+                    () = person_is_awaited(&host) => {
+                        tell("weir: the input has ended, and nobody can answer what is asked any more");
+                        exit = Exit::PermissionDenied;
+                    }
+                }
             } => {}
         }
     };
     let worked = driver.run(stop).await;
     host.shut_down(PATIENCE).await;
     worked?;
-    Ok(Exit::Success)
+    Ok(exit)
+}
+
+/// Ends when a session waits for somebody who decides.
+async fn person_is_awaited(host: &Host) {
+    while host.metrics().awaiting_person == 0 {
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 fn settings(opts: &BridgeTryOpts, cwd: &Path) -> Settings {
@@ -89,10 +106,17 @@ fn settings(opts: &BridgeTryOpts, cwd: &Path) -> Settings {
 /// Reads lines in a thread of its own: nothing can end a read of the standard input but its end.
 fn read_lines(sender: mpsc::Sender<String>) {
     std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if sender.blocking_send(line).is_err() {
+        let mut input = std::io::stdin().lock();
+        let mut line = Vec::new();
+        while input.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            // What is not UTF-8 is replaced: a line in another encoding is a line all the same.
+            let text = String::from_utf8_lossy(&line);
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            if sender.blocking_send(text.to_owned()).is_err() {
                 return;
             }
+            line.clear();
         }
     });
 }

@@ -55,6 +55,8 @@ struct Chat {
     listed: Vec<String>,
     /// How the last turn ended.
     last: Exit,
+    /// Whether the person was just told that another Ctrl-C leaves.
+    knows_how_to_leave: bool,
 }
 
 /// What comes next.
@@ -80,7 +82,18 @@ impl Chat {
         };
         let session = session(&settings, &display, lines.as_ref());
         let last = Exit::Success;
-        Ok(Self { settings, session, display, output, source, signals, lines, listed: Vec::new(), last })
+        Ok(Self {
+            settings,
+            session,
+            display,
+            output,
+            source,
+            signals,
+            lines,
+            listed: Vec::new(),
+            last,
+            knows_how_to_leave: false,
+        })
     }
 
     async fn talk(mut self) -> anyhow::Result<Exit> {
@@ -123,21 +136,20 @@ impl Chat {
     }
 
     async fn lines_and_turns(&mut self) -> anyhow::Result<Exit> {
-        let mut warned = false;
         loop {
             let input = self.read(PROMPT).await;
-            let is_interrupt = input == Input::Interrupted;
+            let knows_how_to_leave = std::mem::take(&mut self.knows_how_to_leave);
             let next = match input {
                 Input::Text(text) => self.line(&text).await?,
-                Input::Interrupted if warned => Next::Leave(self.farewell()),
+                Input::Interrupted if knows_how_to_leave => Next::Leave(self.farewell()),
                 Input::Interrupted => {
+                    self.knows_how_to_leave = true;
                     exit::tell("Press Ctrl-C again or Ctrl-D to leave.");
                     Next::Line
                 }
                 Input::End => Next::Leave(self.farewell()),
                 Input::Ended => Next::Leave(Exit::Interrupted),
             };
-            warned = is_interrupt;
             if let Next::Leave(exit) = next {
                 return Ok(exit);
             }

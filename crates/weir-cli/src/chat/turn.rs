@@ -68,6 +68,8 @@ impl Chat {
             () = self.output.failed() => return Waited::Leave(Exit::Success),
         }
         *interrupted = true;
+        // The turn may end before the next Ctrl-C, which then comes at the prompt.
+        self.knows_how_to_leave = true;
         self.display.lock().progress.line("weir: interrupting; press Ctrl-C again to leave");
         let session = self.session.clone();
         // What comes of it shows in the answer.

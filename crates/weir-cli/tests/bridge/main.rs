@@ -18,7 +18,7 @@ mod serving;
 #[expect(dead_code, reason = "the tests of the server use more of it")]
 mod support;
 
-use common::{Place, Running, eventually};
+use common::{Place, Running, TOUCHES, eventually};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -114,6 +114,22 @@ fn a_command_of_the_cli_is_unknown_in_a_chat() {
     let done = place.weir_input(&["bridge", "try", "--simulated"], talk).expect(0);
     assert!(done.text().contains("There is no command `/config` here"), "{done:?}");
     assert!(done.text().contains("`/cd FOLDER`"), "{done:?}");
+}
+
+#[test]
+fn a_line_in_another_encoding_is_a_message_and_the_end_of_the_input_ends_what_nobody_can_answer() {
+    let place = Place::new();
+    let mut command = place.command(&["bridge", "try", "--simulated", "--queue", "followup"]);
+    let talk = b"@@[{\"text\":\"first\"}]\ncaf\xe9 @@[{\"text\":\"second\"}]\r\n@@[{\"text\":\"third\"}]\n";
+    std::fs::write(place.path("talk"), talk).unwrap();
+    command.stdin(std::fs::File::open(place.path("talk")).unwrap());
+    let done = Running::start(command).finish().expect(0);
+    for answer in ["first", "second", "third"] {
+        assert!(done.text().contains(answer), "{done:?}");
+    }
+    let asks = format!("{TOUCHES}\n");
+    let done = place.weir_input(&["bridge", "try", "--simulated"], &asks).expect(6);
+    assert!(done.stderr.contains("nobody can answer"), "{done:?}");
 }
 
 /// A configuration with Matrix, where nobody answers.

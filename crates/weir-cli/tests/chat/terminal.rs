@@ -93,6 +93,18 @@ fn ctrl_c_interrupts_the_turn_and_a_second_one_leaves() {
     terminal.finish().expect(0);
     place.assert_clean();
 
+    // Two in a row leave, also if the turn has ended in between.
+    let place = Place::new();
+    let mut terminal = chat(&place);
+    terminal.line(IS_SLOW);
+    terminal.wait_for("\none");
+    terminal.keys("\u{3}");
+    terminal.wait_for("interrupted, 0 tool calls, cost unknown,");
+    terminal.wait_for("> ");
+    terminal.keys("\u{3}");
+    terminal.finish().expect(0);
+    place.assert_clean();
+
     let place = Place::new().set("SIMULATED_CLAUDE_MISBEHAVE", "ignore_interrupt");
     let mut terminal = chat(&place);
     terminal.line(IS_SLOW);

@@ -9,7 +9,9 @@ use crate::common::{Place, Running, breathe};
 use crate::repository::{commits, git, repository, state, task};
 
 /// How often it is killed, in all.
-const KILLS: usize = 50;
+fn kills_wanted() -> usize {
+    if weir_testkit::is_long_run() { 50 } else { 15 }
+}
 
 const GATE: &str = "[[loop.gates]]\nname = \"ok\"\ncommand = [\"true\"]\n";
 
@@ -99,7 +101,7 @@ fn start(place: &Place) -> Running {
 }
 
 #[test]
-fn killed_at_fifty_random_instants_the_end_is_that_of_an_undisturbed_run() {
+fn killed_at_random_instants_the_end_is_that_of_an_undisturbed_run() {
     let undisturbed = Place::new();
     repository(&undisturbed, &list(), &gate());
     let began = Instant::now();
@@ -111,8 +113,8 @@ fn killed_at_fifty_random_instants_the_end_is_that_of_an_undisturbed_run() {
     // Another seed gives other instants; what failed with one fails with it again.
     let seed = std::env::var("WEIR_KILL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_115);
     let mut numbers = Numbers(seed);
-    let mut kills = 0;
-    while kills < KILLS {
+    let (mut kills, wanted) = (0, kills_wanted());
+    while kills < wanted {
         let place = Place::new();
         repository(&place, &list(), &gate());
         loop {
@@ -122,7 +124,7 @@ fn killed_at_fifty_random_instants_the_end_is_that_of_an_undisturbed_run() {
             while Instant::now() < instant {
                 breathe();
             }
-            if kills < KILLS {
+            if kills < wanted {
                 running.signal(Signal::KILL);
             }
             let done = running.finish();

@@ -50,6 +50,19 @@ fn errors_of_the_api_keep_their_status_whole_and_streamed() {
 }
 
 #[test]
+fn an_empty_result_is_what_was_said_and_marked() {
+    let mut served = served();
+    let step = r#"{"text":"Half a word.","misbehave":"empty_result"}"#;
+    let answer = served.client.post(CHAT, &failing(step)).expect(200);
+    assert_eq!((said(&answer).as_str(), answer.header("x-weir-degraded")), ("Half a word.", "true"));
+    let messages = messages(&served);
+    assert!(messages.iter().all(|message| message["state"] == "answered"), "{messages:?}");
+    let whole = served.client.post(CHAT, &failing(r#"{"text":"A word."}"#)).expect(200);
+    assert!(whole.headers.iter().all(|(name, _)| name != "x-weir-degraded"));
+    served.stop();
+}
+
+#[test]
 fn a_limit_of_the_account_says_when_it_is_lifted() {
     let mut served = served();
     let step = r#"{"tool":"Read","input":{"file_path":"a"},"misbehave":{"rate_limit":7200}},{"status":429,"etype":"rate_limit_error","msg":"limit"}"#;

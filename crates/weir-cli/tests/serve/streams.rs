@@ -97,6 +97,20 @@ fn raw_lines_are_those_of_the_cli() {
 }
 
 #[test]
+fn standard_error_is_in_the_classic_stream_while_it_is_printed() {
+    let served = Served::start();
+    let session = served.session();
+    let mut events = served.follow(&session, "classic");
+    served.send(&session, &script(r#"{"text":"Hm","misbehave":{"stderr_flood":0.001}}"#));
+    // The two outputs of a process have no order among each other.
+    let until_done = events.until(|event| event.name == "done");
+    let printed = until_done.into_iter().find(|event| event.name == "stderr");
+    let printed = printed.unwrap_or_else(|| events.wait("stderr"));
+    assert!(printed.json()["text"].as_str().unwrap().starts_with("debug noise on stderr"), "{printed:?}");
+    assert_eq!(printed.id, None, "it is not in the log");
+}
+
+#[test]
 fn two_viewers_see_the_same() {
     let served = Served::start();
     let session = served.session();

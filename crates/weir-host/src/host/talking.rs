@@ -34,6 +34,8 @@ use crate::{past, work};
 const LONGEST_CLIENT_ID: usize = 256;
 /// When another try may be worth it.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+/// How long the end of a message takes at the most to be heard of after the CLI has confirmed an interrupt.
+const SETTLES_WITHIN: Duration = Duration::from_secs(2);
 
 impl Host {
     /// Accepts a message: it is in the log when this returns. The same client id gives the same message.
@@ -60,11 +62,19 @@ impl Host {
     ) -> Result<(Accepted, u64), HostError> {
         self.check_open()?;
         let files = message.files.clone();
+        let is_named = message.client_id.is_some();
         let mut message = self.checked(message, by)?;
         let room = self.room(id).await?;
+        // Before anything that may be otherwise by now: a file that is gone, a queue that is full.
+        if let Some(client_id) = message.client_id.clone().filter(|_| is_named)
+            && let Some(seq) = self.core.options.store.by_client(id.clone(), client_id).await?
+        {
+            return Ok((self.accepted_before(&room, id, &message, &files, seq).await?, seq));
+        }
         if !files.is_empty() {
             let folder = self.folder_of(&room).await?;
-            message.files = self.blocking(move |_| attached::read(&folder, &files)).await?;
+            let names = files.clone();
+            message.files = self.blocking(move |_| attached::read(&folder, &names)).await?;
             self.check_size(&message)?;
         }
         let message = Arc::new(message);
@@ -80,7 +90,7 @@ impl Host {
         };
         let done = recording.await.unwrap_or_else(|_| Err(crate::recorder::gone()))?;
         if !done.new {
-            let accepted = self.accepted_before(&room, id, &message, done.seq).await?;
+            let accepted = self.accepted_before(&room, id, &message, &files, done.seq).await?;
             return Ok((accepted, done.seq));
         }
         count(&self.core.counters.messages, 1);
@@ -193,12 +203,18 @@ impl Host {
         room: &Lease,
         id: &ConversationId,
         message: &StoredMessage,
+        files: &[String],
         seq: u64,
     ) -> Result<Accepted, HostError> {
         // The log has the whole of it; the list of messages may have only a part.
         let logged = self.core.options.store.event(id.clone(), seq).await?.and_then(Item::of);
         let differs = match logged {
-            Some(Item::Message(logged)) => logged.text != message.text || logged.images != message.images,
+            Some(Item::Message(logged)) => {
+                logged.text != message.text
+                    || logged.images != message.images
+                    || logged.command != message.command
+                    || !logged.files.iter().map(|file| &file.path).eq(files)
+            }
             _ => true,
         };
         let known = {
@@ -309,13 +325,14 @@ impl Host {
     /// If there is no such session, or the CLI does not obey.
     pub async fn interrupt(&self, id: &ConversationId, by: &Actor) -> Result<bool, HostError> {
         let Some(room) = self.live(id).await? else { return Ok(false) };
-        let (session, is_on_its_way, next) = {
+        let (session, on_their_way, next) = {
             let mut state = room.lock();
-            let is_on_its_way = state.book.ledger.interrupt();
-            let has_turn = is_on_its_way || state.book.is_turn_running();
+            let on_their_way = state.book.ledger.interrupt();
+            let has_turn = !on_their_way.is_empty() || state.book.is_turn_running();
             let next = if has_turn { None } else { state.book.ledger.claim_first() };
-            (state.session.clone(), is_on_its_way, next)
+            (state.session.clone(), on_their_way, next)
         };
+        let is_on_its_way = !on_their_way.is_empty();
         if session.is_none() && !is_on_its_way && next.is_none() {
             return Ok(false);
         }
@@ -326,12 +343,21 @@ impl Host {
             room.refuse(&next, &SessionError::Interrupted.into()).await;
             return Ok(true);
         }
-        let Some(session) = session else { return Ok(is_on_its_way) };
-        match session.session().interrupt().await {
-            Ok(was_running) => Ok(was_running || is_on_its_way),
-            Err(SessionError::Stopped | SessionError::NotRunning) => Ok(is_on_its_way),
-            Err(error) => Err(error.into()),
-        }
+        let was_running = match session {
+            None => false,
+            Some(session) => match session.session().interrupt().await {
+                Ok(was_running) => was_running,
+                Err(SessionError::Stopped | SessionError::NotRunning) => false,
+                Err(error) => return Err(error.into()),
+            },
+        };
+        // Whoever asks next what became of the message hears of the end that was just confirmed.
+        let settled = room.until(|state| {
+            let is_over = |id: &MessageId| state.book.ledger.get(id).is_none_or(Record::is_over);
+            on_their_way.iter().all(is_over).then_some(())
+        });
+        let _settled_or_not_yet = tokio::time::timeout(SETTLES_WITHIN, settled).await;
+        Ok(was_running || is_on_its_way)
     }
 
     /// Ends one task that runs in the background, and nothing else.

@@ -106,6 +106,10 @@ impl Store for Faulty {
         self.inner.event(conversation, seq)
     }
 
+    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>> {
+        self.inner.by_client(conversation, client_id)
+    }
+
     fn check_at(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Check>> {
         self.inner.check_at(conversation, seq)
     }

@@ -25,6 +25,29 @@ async fn a_message_is_answered_and_the_process_stays() {
 }
 
 #[tokio::test]
+async fn the_same_client_id_is_the_same_message_whatever_has_become_of_its_files() {
+    let place = Place::new();
+    let host = place.host().await;
+    let id = place.session(&host).await;
+    let folder = std::path::PathBuf::from(host.info(&id).await.unwrap().cwd);
+    std::fs::write(folder.join("notes.md"), "hello").unwrap();
+    let message = |files: &[&str]| NewMessage {
+        files: files.iter().map(ToString::to_string).collect(),
+        ..NewMessage::text(says("once")).client_id("mine")
+    };
+    let first = soon(host.send(&id, message(&["notes.md"]), &me())).await.unwrap();
+    std::fs::remove_file(folder.join("notes.md")).unwrap();
+    let again = soon(host.send(&id, message(&["notes.md"]), &me())).await.unwrap();
+    assert_eq!((&again.message_id, again.duplicate, again.differs), (&first.message_id, true, false));
+    for other in [&["other.md"][..], &[], &["notes.md", "notes.md"]] {
+        let other = soon(host.send(&id, message(other), &me())).await.unwrap();
+        assert!(other.duplicate && other.differs);
+    }
+    soon(host.finished(&id, &first.message_id)).await.unwrap();
+    soon(host.shut_down(std::time::Duration::ZERO)).await;
+}
+
+#[tokio::test]
 async fn the_same_client_id_is_the_same_message() {
     let place = Place::new();
     let host = place.host().await;

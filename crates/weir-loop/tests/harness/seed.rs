@@ -136,6 +136,27 @@ async fn continue_and_fork() {
 }
 
 #[tokio::test]
+async fn each_task_has_a_session_of_its_own_and_a_fork_is_followed() {
+    let sessions = |place: &Place| -> SessionFile {
+        serde_json::from_str(&place.read(".ralph/state/claude-session.json")).unwrap()
+    };
+    let list = task("A", &does("echo a > a.txt")) + &task("B", &does("echo b > b.txt"));
+    let place = Place::new(&list, "").await;
+    let ran = place.run().await;
+    let id = |task: &str| ran.task(task).attempts[0].session_id.clone().unwrap();
+    assert_ne!(id("a"), id("b"));
+    assert_eq!(sessions(&place).coder_session_id, Some(id("b")), "the last one");
+
+    let place = Place::new(&task("A", &does("echo a > a.txt")), "").await.misbehaving("other_session");
+    let ran = place.run().await;
+    let attempt = &ran.task("a").attempts[0];
+    let log = std::fs::read_to_string(&place.logs()[0]).unwrap();
+    let id = attempt.session_id.clone().unwrap();
+    assert!(log.contains(&id), "it is the one that the CLI names: {id}");
+    assert_eq!(sessions(&place).coder_session_id, Some(id));
+}
+
+#[tokio::test]
 async fn timeout() {
     let list = task(
         "Slow",

@@ -37,6 +37,8 @@ pub struct Answer {
     pub call: Option<ToolCall>,
     /// Why it ends.
     pub end: End,
+    /// Whether the CLI's result was empty, so that the text is what was said in the turn.
+    pub degraded: bool,
 }
 
 impl Answer {

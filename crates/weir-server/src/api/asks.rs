@@ -24,6 +24,9 @@ use crate::state::App;
 /// What the model is told when a person denies something and says nothing.
 const DENIED: &str = "A person looked at this and did not allow it.";
 
+/// What the model is told when a person declines questions and says nothing. It is never told nothing at all.
+const DECLINED: &str = "A person looked at this and did not answer it.";
+
 /// Decides on a request for permission, or on a plan.
 ///
 /// The role `approver` allows or denies what is asked, as it is asked. Other arguments, a rule for the session and
@@ -48,6 +51,11 @@ pub(crate) async fn permission(
         check_mode(&app, mode)?;
     }
     if body.behavior == Behavior::Deny {
+        let asked = app.host().request(&id, &RequestId::from(request.as_str())).await?;
+        if asked.is_some_and(|asked| matches!(asked.kind, RequestKind::Elicitation { .. })) {
+            let detail = "a form of an MCP server is declined with `elicitations`, and has no message";
+            return Err(Problem::unprocessable("bad_answer", detail));
+        }
         let message = body.message.filter(|message| !message.trim().is_empty());
         let decision = Decision::Deny {
             message: message.unwrap_or_else(|| DENIED.to_owned()),
@@ -148,7 +156,10 @@ pub(crate) async fn question(
                 );
             (Decision::Answers(answers), format!("answer {request}"))
         }
-        (None, Some(reason)) => (Decision::deny(reason), format!("decline {request}")),
+        (None, Some(reason)) => {
+            let reason = if reason.trim().is_empty() { DECLINED.to_owned() } else { reason };
+            (Decision::deny(reason), format!("decline {request}"))
+        }
         _ => {
             let detail = "give either answers, or decline with a reason";
             return Err(Problem::unprocessable("bad_answer", detail));

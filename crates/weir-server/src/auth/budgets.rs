@@ -6,7 +6,8 @@
 //! any turn before them.
 //!
 //! The CLI does not say what a turn cost that was interrupted or cut off. Such a turn is charged like the most expensive
-//! one so far: otherwise interrupting every turn would be free.
+//! one so far: otherwise interrupting every turn would be free. As much is at stake in the file of the tokens while a turn
+//! runs, so that it is charged also if the server is killed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,12 +35,21 @@ struct Accounts {
 /// What is known of a token beyond its file.
 #[derive(Debug, Default)]
 struct Account {
-    /// Money that is set aside, by ticket. None where nothing is known: all that is left.
-    set_aside: HashMap<u64, Option<f64>>,
+    /// Money that is set aside, by ticket.
+    set_aside: HashMap<u64, Ticket>,
     /// The most expensive turn so far.
     largest: Option<f64>,
     /// What was spent and could not be written to the file. It counts all the same.
     unwritten: f64,
+}
+
+/// Money for a turn that runs.
+#[derive(Debug, Clone, Copy)]
+struct Ticket {
+    /// What it will cost, as far as anybody knows. None where nothing is known: all that is left.
+    amount: Option<f64>,
+    /// What it is charged if nobody hears of its end.
+    at_stake: f64,
 }
 
 /// What to do about one more turn.
@@ -59,7 +69,7 @@ impl Account {
         if self.set_aside.is_empty() {
             return Verdict::Pays(self.largest);
         }
-        let set_aside: Option<f64> = self.set_aside.values().copied().sum();
+        let set_aside: Option<f64> = self.set_aside.values().map(|ticket| ticket.amount).sum();
         match set_aside.zip(self.largest) {
             Some((set_aside, largest)) if spent + set_aside + largest <= limit => {
                 Verdict::Pays(Some(largest))
@@ -70,7 +80,11 @@ impl Account {
 }
 
 impl Budgets {
+    /// The budgets of a server that starts. What turns of a server that was killed had at stake is spent.
     pub(crate) fn new(tokens: Tokens) -> Self {
+        if let Err(error) = tokens.lose_stakes() {
+            tracing::error!(%error, "what turns cost that a kill has cut off is not counted");
+        }
         Self { tokens, accounts: Mutex::default() }
     }
 
@@ -79,6 +93,17 @@ impl Budgets {
         let limit = self.tokens.find(account).and_then(|token| token.max_cost_usd);
         let largest = self.lock().by_token.get(account).and_then(|known| known.largest);
         largest.or_else(|| limit.map(|limit| limit * UNKNOWN_PART)).unwrap_or(0.0)
+    }
+
+    fn spend(&self, account: &str, cost_usd: f64, staked: f64) {
+        let cost_usd = if cost_usd.is_finite() { cost_usd.max(0.0) } else { 0.0 };
+        if cost_usd == 0.0 && staked == 0.0 {
+            return;
+        }
+        if let Err(error) = self.tokens.settle(account, cost_usd, staked) {
+            tracing::error!(%error, token = account, cost_usd, "a cost is counted in memory only");
+            self.lock().by_token.entry(account.to_owned()).or_default().unwritten += cost_usd;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Accounts> {
@@ -102,7 +127,12 @@ impl Purse for Budgets {
         let spent = token.spent_usd + known.unwritten;
         match known.judge(spent, limit) {
             Verdict::Pays(amount) => {
-                known.set_aside.insert(ticket, amount);
+                let at_stake = known.largest.unwrap_or(limit * UNKNOWN_PART);
+                known.set_aside.insert(ticket, Ticket { amount, at_stake });
+                drop(accounts);
+                if let Err(error) = self.tokens.stake(account, at_stake) {
+                    tracing::error!(%error, token = account, "a turn that a kill cuts off will cost nothing");
+                }
                 Payment::Reserved(ticket)
             }
             Verdict::Waits => Payment::Wait,
@@ -115,19 +145,15 @@ impl Purse for Budgets {
     }
 
     fn charge(&self, account: &str, cost_usd: f64) {
-        if !cost_usd.is_finite() || cost_usd <= 0.0 {
-            return;
-        }
-        if let Err(error) = self.tokens.charge(account, cost_usd) {
-            tracing::error!(%error, token = account, cost_usd, "a cost is counted in memory only");
-            self.lock().by_token.entry(account.to_owned()).or_default().unwritten += cost_usd;
-        }
+        self.spend(account, cost_usd, 0.0);
     }
 
     fn settle(&self, account: &str, ticket: u64, cost_usd: Option<f64>) {
         let known_cost = cost_usd.filter(|cost| cost.is_finite());
+        let ticket_of = |known: &Account| known.set_aside.get(&ticket).map_or(0.0, |ticket| ticket.at_stake);
+        let at_stake = self.lock().by_token.get(account).map_or(0.0, ticket_of);
         // Before the reservation is released, or the same money could be spent twice.
-        self.charge(account, known_cost.unwrap_or_else(|| self.assumed_cost(account)));
+        self.spend(account, known_cost.unwrap_or_else(|| self.assumed_cost(account)), at_stake);
         let mut accounts = self.lock();
         let Some(known) = accounts.by_token.get_mut(account) else { return };
         known.set_aside.remove(&ticket);
@@ -192,6 +218,29 @@ mod tests {
         }
         let spent = budgets.tokens.find(&id).unwrap().spent_usd;
         assert!(running.is_empty() && spent <= 1.0 + 0.65, "{spent}");
+    }
+
+    #[test]
+    fn a_turn_that_a_kill_cuts_off_is_charged_at_the_next_start() {
+        let (folder, first, id) = budgets(1.0);
+        let known = reserved(first.reserve(&id));
+        first.settle(&id, known, Some(0.25));
+        reserved(first.reserve(&id));
+        reserved(first.reserve(&id));
+        let again = || Tokens::open(folder.path().join("tokens.json")).unwrap();
+        assert_eq!(
+            again().find(&id).unwrap().spent_usd,
+            0.25,
+            "not before it is known that they are cut off"
+        );
+        // Another server on the same file: nobody will hear of their end.
+        let second = Budgets::new(again());
+        let token = second.tokens.find(&id).unwrap();
+        assert_eq!((token.spent_usd, token.at_stake_usd), (0.75, 0.0));
+        let third = reserved(second.reserve(&id));
+        second.settle(&id, third, Some(0.125));
+        let token = again().find(&id).unwrap();
+        assert_eq!((token.spent_usd, token.at_stake_usd), (0.875, 0.0));
     }
 
     #[test]

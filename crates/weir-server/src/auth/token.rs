@@ -34,11 +34,18 @@ pub struct Token {
     /// What its holder has spent.
     #[serde(default)]
     pub spent_usd: f64,
+    /// What turns of its holder that run now are charged if the server is killed before they end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub at_stake_usd: f64,
     /// How many requests its holder may make in a minute; the server's own limit for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u32>,
     /// The hash of the secret.
     pub hash: SecretHash,
+}
+
+fn is_zero(amount: &f64) -> bool {
+    *amount == 0.0
 }
 
 /// What a token is to be.

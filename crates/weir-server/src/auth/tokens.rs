@@ -134,6 +134,7 @@ impl Tokens {
             expires_at: new.expires_at,
             max_cost_usd: new.max_cost_usd,
             spent_usd: 0.0,
+            at_stake_usd: 0.0,
             requests_per_minute: new.requests_per_minute,
             hash: SecretHash::of(secret.reveal()),
         };
@@ -176,9 +177,43 @@ impl Tokens {
     /// # Errors
     /// If that cannot be kept.
     pub fn charge(&self, id: &str, usd: f64) -> Result<(), TokenFileError> {
+        self.settle(id, usd, 0.0)
+    }
+
+    /// Puts money at stake for a turn that begins: it is spent if the server is killed before [`Tokens::settle`].
+    ///
+    /// # Errors
+    /// If that cannot be kept.
+    pub(crate) fn stake(&self, id: &str, usd: f64) -> Result<(), TokenFileError> {
+        self.settle(id, 0.0, -usd)
+    }
+
+    /// Adds to what the holder of a token has spent, and takes from what is at stake.
+    ///
+    /// # Errors
+    /// If that cannot be kept.
+    pub(crate) fn settle(&self, id: &str, spent: f64, staked: f64) -> Result<(), TokenFileError> {
         self.change(|tokens| {
             if let Some(token) = tokens.iter_mut().find(|token| token.id == id) {
-                token.spent_usd += usd;
+                token.spent_usd += spent;
+                // Sums of fractions leave a little over.
+                let at_stake = token.at_stake_usd - staked;
+                token.at_stake_usd = if at_stake < 1e-9 { 0.0 } else { at_stake };
+            }
+        })
+    }
+
+    /// What was at stake when a server was killed is spent.
+    ///
+    /// # Errors
+    /// If that cannot be kept.
+    pub(crate) fn lose_stakes(&self) -> Result<(), TokenFileError> {
+        if self.list().iter().all(|token| token.at_stake_usd == 0.0) {
+            return Ok(());
+        }
+        self.change(|tokens| {
+            for token in tokens {
+                token.spent_usd += std::mem::take(&mut token.at_stake_usd);
             }
         })
     }

@@ -47,6 +47,8 @@ const IGNORED: HeaderName = HeaderName::from_static("x-weir-ignored");
 const RETRY: HeaderName = HeaderName::from_static("x-weir-retry");
 /// Why the message before this one got no answer.
 const EARLIER_FAILURE: HeaderName = HeaderName::from_static("x-weir-earlier-failure");
+/// Says that the CLI's result was empty, so that the answer is what was said in the turn.
+const DEGRADED: HeaderName = HeaderName::from_static("x-weir-degraded");
 
 /// Most characters of a header of ours.
 const MAX_HEADER: usize = 500;
@@ -171,7 +173,11 @@ async fn answer(endpoint: Endpoint, app: App, who: Principal, headers: HeaderMap
 
 async fn whole(mut conversation: Conversation) -> Result<Response, OpenAiError> {
     let (answer, usage) = conversation.whole().await?;
-    Ok(json(StatusCode::OK, &conversation.reply.whole(&answer, usage)))
+    let mut response = json(StatusCode::OK, &conversation.reply.whole(&answer, usage));
+    if answer.degraded {
+        response.headers_mut().insert(DEGRADED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 async fn streamed(conversation: Conversation) -> Result<Response, OpenAiError> {

@@ -118,7 +118,8 @@ fn judge(finished: &Finished, asked: &Asked) -> Outcome {
         let outcome = ended(failure.ending(), finished.said.clone(), usage);
         return with_retry_after(outcome, finished.rate_limit_resets_at);
     }
-    let mut answer = Answer { text: finished.text.clone(), ..Answer::default() };
+    let mut answer =
+        Answer { text: finished.text.clone(), degraded: finished.is_degraded(), ..Answer::default() };
     match result.and_then(|result| result.stop_reason.as_deref()) {
         Some("max_tokens") => answer.end = End::Length,
         Some("refusal") => {

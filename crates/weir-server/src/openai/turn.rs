@@ -187,7 +187,8 @@ async fn stop_once(
 ) -> Result<(), HostError> {
     let host = app.host();
     match host.cancel_message(session, message, by).await {
-        Err(HostError::NotCancellable { .. }) => {}
+        // Older versions of the CLI take nothing back that they have; an interrupt ends it all the same.
+        Err(error) if matches!(error.code(), "not_cancellable" | "not_supported") => {}
         other => return other,
     }
     let messages = host.messages(session, None).await?;

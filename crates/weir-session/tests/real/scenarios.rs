@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
 use weir_testkit::real::RealCli;
-use weir_testkit::scenario::{Cli, Scenario, all, compare, nearest};
+use weir_testkit::scenario::{Cli, Scenario, all, compare, differs_by_version, nearest};
 
 use crate::player::{cannot_play, play};
 use crate::programs::simulated_claude;
@@ -47,21 +47,6 @@ const LONG: &[&str] = &[
     "wrong-calls",
 ];
 
-/// What older versions are put through in a short run: that in which they differ from the newest one.
-const FOR_OLDER: &[&str] = &[
-    "hello",
-    "steered",
-    "interrupt-stream",
-    "interrupt-tool",
-    "permission-allowed",
-    "question-answered",
-    "subagent-background",
-    "set-permission-mode",
-    "resume",
-    "resume-missing",
-    "mcp-host-server",
-];
-
 /// Whether a scenario is played on a version.
 fn is_wanted(scenario: &Scenario, is_newest: bool) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| value == "1");
@@ -71,8 +56,7 @@ fn is_wanted(scenario: &Scenario, is_newest: bool) -> bool {
     if let Ok(only) = std::env::var(ONLY) {
         return scenario.name == only;
     }
-    let in_short =
-        if is_newest { !LONG.contains(&scenario.name) } else { FOR_OLDER.contains(&scenario.name) };
+    let in_short = if is_newest { !LONG.contains(&scenario.name) } else { differs_by_version(scenario.name) };
     in_short || is_set(ALL)
 }
 
@@ -130,7 +114,9 @@ async fn agree(real: &RealCli, scenario: &Scenario) -> Result<(), String> {
 #[test]
 fn the_short_run_leaves_out_only_what_exists() {
     let scenarios = all();
-    for name in LONG.iter().chain(FOR_OLDER) {
+    let different = scenarios.iter().filter(|scenario| differs_by_version(scenario.name)).count();
+    assert_eq!(different, 11, "one of them has another name now");
+    for name in LONG {
         assert!(scenarios.iter().any(|scenario| scenario.name == *name), "there is no scenario {name}");
     }
 }

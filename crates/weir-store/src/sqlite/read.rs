@@ -250,6 +250,17 @@ pub(super) fn event(
     Ok(found.pop())
 }
 
+pub(super) fn by_client(
+    connection: &Connection,
+    id: &ConversationId,
+    client_id: &str,
+) -> Result<Option<u64>, Failure> {
+    let Some((number, _)) = head(connection, id)? else {
+        return Err(StoreError::NotFound(id.clone()).into());
+    };
+    Ok(rows::seq_of_client(connection, number, client_id)?)
+}
+
 pub(super) fn check_at(
     connection: &Connection,
     id: &ConversationId,

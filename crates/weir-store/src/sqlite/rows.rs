@@ -1,6 +1,6 @@
 //! Between rows and values.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
 
 use super::schema::SEQ_BITS;
@@ -63,6 +63,18 @@ pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
         payload: row.get(4)?,
         check: None,
     })
+}
+
+/// The number of the event that a client has given this id.
+pub(super) fn seq_of_client(
+    connection: &Connection,
+    number: i64,
+    client_id: &str,
+) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached("SELECT seq FROM client WHERE conversation = ?1 AND client_id = ?2")?
+        .query_row(params![number, client_id], |row| row.get(0).map(unsigned))
+        .optional()
 }
 
 /// Where an event of a conversation is. Numbers beyond the last possible one stand for it.

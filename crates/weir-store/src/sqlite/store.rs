@@ -159,6 +159,10 @@ impl Store for SqliteStore {
         self.ask(move |connection| read::events(connection, &query))
     }
 
+    fn by_client(&self, conversation: ConversationId, client_id: String) -> Reply<Option<u64>> {
+        self.ask(move |connection| read::by_client(connection, &conversation, &client_id))
+    }
+
     fn event(&self, conversation: ConversationId, seq: u64) -> Reply<Option<Event>> {
         self.ask(move |connection| read::event(connection, &conversation, seq))
     }

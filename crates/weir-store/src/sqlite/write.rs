@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::heads;
 use super::read;
-use super::rows::{find_conversation, place, signed, unsigned};
+use super::rows::{find_conversation, place, seq_of_client, signed};
 use super::task::{Done, Notice};
 use crate::checkpoint::Checkpoint;
 use crate::conversation::{Conversation, ConversationId, ConversationUpdate, NewConversation};
@@ -182,10 +182,7 @@ fn updated_facts(connection: &Connection, append: &Append) -> Result<Option<(Con
 
 fn known(connection: &Connection, number: i64, event: &NewEvent) -> rusqlite::Result<Option<u64>> {
     let Some(client_id) = &event.client_id else { return Ok(None) };
-    connection
-        .prepare_cached("SELECT seq FROM client WHERE conversation = ?1 AND client_id = ?2")?
-        .query_row(params![number, client_id], |row| row.get(0).map(unsigned))
-        .optional()
+    seq_of_client(connection, number, client_id)
 }
 
 fn insert(connection: &Connection, number: i64, seq: u64, event: &NewEvent) -> rusqlite::Result<()> {

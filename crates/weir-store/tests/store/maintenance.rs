@@ -155,6 +155,30 @@ fn a_backup_is_put_back_and_what_was_there_is_kept() {
 }
 
 #[test]
+fn there_is_a_log_at_every_moment_of_a_restore() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let (path, backup) = (folder.path().join("weir.db"), folder.path().join("backup"));
+    back_up(&path, &backup).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                assert!(path.exists(), "a server that starts now would begin an empty log");
+            }
+        });
+        for _ in 0..20 {
+            let kept = restore(&backup, &path).unwrap().kept.unwrap();
+            assert_eq!(check_file(&kept).unwrap().events, 52);
+            fs::remove_file(kept).unwrap();
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        watching.join().unwrap();
+    });
+    assert_eq!(check_file(&path).unwrap().events, 52);
+}
+
+#[test]
 fn what_is_not_a_sound_backup_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
@@ -162,7 +186,8 @@ fn what_is_not_a_sound_backup_changes_nothing() {
     let before = fs::read(&path).unwrap();
     let bad = folder.path().join("bad");
     fs::write(&bad, "a diary\n".repeat(1_000)).unwrap();
-    assert!(matches!(restore(&bad, &path), Err(StoreError::Foreign { .. })));
+    let refused = restore(&bad, &path).unwrap_err();
+    assert!(refused.to_string().contains("bad is not a backup of a log"), "{refused}");
     fs::write(&bad, "").unwrap();
     assert!(matches!(restore(&bad, &path), Err(StoreError::Invalid(_))));
     let mut damaged = before.clone();

@@ -71,10 +71,17 @@ fn conformance() -> Result<bool, Failure> {
     }
     let out = Mutex::new(io::stdout());
     let jobs = settings.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
-    let reports = conform(&simulated()?, &clis, &scenarios, jobs, |report| {
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        let _nobody_listens = print(&mut *out, report, settings.outlines);
-    });
+    let reports = conform(
+        &simulated()?,
+        &clis,
+        &scenarios,
+        |_, _| true,
+        jobs,
+        |report| {
+            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+            let _nobody_listens = print(&mut *out, report, settings.outlines);
+        },
+    );
     table(&mut io::stdout(), &clis, &scenarios, &reports)?;
     Ok(reports.iter().all(Report::is_good))
 }

@@ -17,6 +17,8 @@ use crate::real::{DUMMY_KEY, RealCli, Version};
 pub struct Report {
     /// The real CLI.
     pub cli: Cli,
+    /// Its version.
+    pub version: Version,
     /// The scenario.
     pub scenario: &'static str,
     /// Whether the two CLIs agree.
@@ -45,18 +47,20 @@ impl Report {
     }
 }
 
-/// Runs each scenario on each real CLI and on the simulated one as the nearest version, `jobs` at a time, and compares.
+/// Runs each scenario on each real CLI, as far as that is wanted, and on the simulated one as the nearest version, `jobs` at a time, and compares.
 /// Each run has a place, an API and a process of its own. `done` hears of each as soon as it is finished.
 pub fn conform(
     simulated: &Path,
     clis: &[RealCli],
     scenarios: &[Scenario],
+    is_wanted: impl Fn(&Scenario, &RealCli) -> bool,
     jobs: usize,
     done: impl Fn(&Report) + Sync,
 ) -> Vec<Report> {
     let work: VecDeque<(usize, &RealCli, &Scenario)> = scenarios
         .iter()
         .flat_map(|scenario| clis.iter().map(move |cli| (cli, scenario)))
+        .filter(|(cli, scenario)| is_wanted(scenario, cli))
         .enumerate()
         .map(|(number, (cli, scenario))| (number, cli, scenario))
         .collect();
@@ -85,6 +89,7 @@ fn one(simulated: &Path, real: &RealCli, scenario: &Scenario) -> Report {
     let simulated = Cli::simulated(simulated, nearest(real.version));
     let mut report = Report {
         cli: cli.clone(),
+        version: real.version,
         scenario: scenario.name,
         verdict: Verdict::Failed(String::new()),
         real: Vec::new(),

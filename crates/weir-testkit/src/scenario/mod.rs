@@ -19,7 +19,7 @@ mod wait;
 pub use campaign::{Report, Verdict, conform};
 pub use compare::{Comparison, compare};
 pub use differences::{Difference, Rule, Scope, Versions};
-pub use list::all;
+pub use list::{all, differs_by_version};
 pub use model::{Action, Condition, Hook, PICTURE, Process, Reply, ReplyRule, Scenario};
 pub use outline::outline;
 pub use played::Played;

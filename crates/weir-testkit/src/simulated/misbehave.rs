@@ -83,6 +83,7 @@ pub(crate) enum Misbehaviour {
     },
     NoResult,
     ResultObject,
+    EmptyResult,
     TruncatedResult,
     EmptyResultFirst,
     // The process.
@@ -174,6 +175,7 @@ fn one(name: &str, value: &Json) -> Result<Misbehaviour, UnknownMisbehaviour> {
         "late_result" => M::LateResult { after: seconds(0.2) },
         "no_result" => M::NoResult,
         "result_object" => M::ResultObject,
+        "empty_result" => M::EmptyResult,
         "truncated_result" => M::TruncatedResult,
         "empty_result_first" => M::EmptyResultFirst,
         "silence" => M::Silence { at: point()? },

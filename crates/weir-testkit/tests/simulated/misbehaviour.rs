@@ -165,6 +165,13 @@ fn an_empty_result_comes_first_after_a_resume() {
 }
 
 #[test]
+fn a_result_can_be_empty() {
+    let cli = Start::new(&[]).misbehave("empty_result").start();
+    cli.script(HELLO).result(1);
+    assert_eq!(cli.end().answers(), [""]);
+}
+
+#[test]
 fn the_last_line_is_cut_and_the_status_is_zero() {
     let cli = Start::new(&[]).misbehave("truncated_result").start();
     cli.script(HELLO);

@@ -39,7 +39,8 @@ impl Fold {
         let input = ask.input.to_value();
         let owned = |text: Option<Text<'_>>| text.map(|text| text.to_str().into_owned());
         let kind = match (&*name, ToolInput::from_value(&name, input.clone())) {
-            ("AskUserQuestion", ToolInput::AskUserQuestion(question)) => {
+            // One without questions is shown as any other call, with its input: a person can still refuse it.
+            ("AskUserQuestion", ToolInput::AskUserQuestion(question)) if !question.questions.is_empty() => {
                 RequestKind::Question { questions: question.questions, input }
             }
             ("ExitPlanMode", _) => RequestKind::Plan { plan: self.proposed_plan(tool, &input), input },

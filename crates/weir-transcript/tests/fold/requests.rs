@@ -67,6 +67,29 @@ fn the_cli_takes_a_request_back() {
 }
 
 #[test]
+fn a_question_that_makes_no_sense_waits_for_a_person_all_the_same() {
+    for input in [
+        json!({}),
+        json!({"questions": []}),
+        json!({"questions": "Which?"}),
+        json!({"questions": [7]}),
+        json!({"questions": [{"options": [{"label": "A"}]}]}),
+        json!({"questions": [{"question": "Which?", "options": "A"}]}),
+        json!([]),
+    ] {
+        let mut talk = Conversation::new();
+        asks(talk.init(), "t", "AskUserQuestion", &input);
+        let RequestKind::Permission { tool_name, input: shown, .. } = &talk.view().requests[0].kind else {
+            panic!("{input}: {:?}", talk.view().requests[0].kind)
+        };
+        assert_eq!((tool_name.as_str(), shown), ("AskUserQuestion", &input));
+        assert_eq!(talk.view().status, Status::WaitingForPerson, "{input}");
+        answer(&mut talk, "r_t", RequestAnswer::Deny { message: "no".into() }, "anna");
+        assert_eq!(talk.tool("t").state, ToolState::Denied, "{input}");
+    }
+}
+
+#[test]
 fn a_question_has_its_choices_and_its_answers() {
     let mut talk = Conversation::new();
     let questions = json!([{"question": "Which?", "header": "W", "options": [{"label": "A"}, {"label": "B"}], "multiSelect": false}]);

@@ -769,6 +769,7 @@ export type MessageMode = "queue" | "steer";
 
 export type MessageOutcome = {
   cost_usd?: number | null;
+  degraded?: boolean;
   error?: string | null;
   message_id: string;
   state: MessageState;

@@ -38,10 +38,10 @@ pub fn restore(backup: &Path, path: &Path) -> Result<Restored, StoreError> {
     }
     let copy = beside(path, "-restoring");
     let done = prepare(backup, &copy).and_then(|report| {
-        let kept = put_aside(path)?;
-        let placed = std::fs::rename(&copy, path).map_err(|error| failed("replace", path, error));
+        let kept = keep_aside(path)?;
+        let placed = replace(path, &copy);
         if let (Err(_), Some(kept)) = (&placed, &kept) {
-            move_all(kept, path)?;
+            take_back(kept, path);
         }
         placed?;
         sync(path)?;
@@ -70,7 +70,13 @@ fn prepare(backup: &Path, copy: &Path) -> Result<FileReport, StoreError> {
     if log.exists() {
         copy_file(&log, &beside(copy, "-wal"))?;
     }
-    let (database, connection) = existing(copy)?;
+    let (database, connection) = existing(copy).map_err(|error| match error {
+        // Of the file that was named, and not of its copy.
+        StoreError::Foreign { detail, .. } => {
+            StoreError::Invalid(format!("{} is not a backup of a log: {detail}", backup.display()))
+        }
+        other => other,
+    })?;
     take_alone(&database, &connection)?;
     drop(connection);
     let report = check_file(copy)?;
@@ -81,8 +87,9 @@ fn prepare(backup: &Path, copy: &Path) -> Result<FileReport, StoreError> {
     Ok(report)
 }
 
-/// Gives what is there another name. Refuses where somebody has it open.
-fn put_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
+/// Gives what is there another name as well, so that there is a file under its own name all the time: a server that
+/// finds none would begin an empty one. Refuses where somebody has it open.
+fn keep_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
     if !path.exists() {
         return Ok(None);
     }
@@ -97,16 +104,40 @@ fn put_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
         let reason = format!("{} is there already; try again in a second", kept.display());
         return Err(StoreError::Invalid(reason));
     }
-    move_all(path, &kept)?;
+    for ending in BELONGINGS {
+        let (from, to) = (beside(path, ending), beside(&kept, ending));
+        if !from.exists() {
+            continue;
+        }
+        // Not every file system has links.
+        let linked = std::fs::hard_link(&from, &to).or_else(|_| std::fs::copy(&from, &to).map(drop));
+        if let Err(error) = linked {
+            take_back(&kept, path);
+            return Err(failed("keep", &from, error));
+        }
+    }
     Ok(Some(kept))
 }
 
-fn move_all(from: &Path, to: &Path) -> Result<(), StoreError> {
-    for ending in BELONGINGS {
-        let (from, to) = (beside(from, ending), beside(to, ending));
-        if from.exists() {
-            std::fs::rename(&from, &to).map_err(|error| failed("rename", &from, error))?;
+/// Puts the copy in the place of the file, at once.
+fn replace(path: &Path, copy: &Path) -> Result<(), StoreError> {
+    for ending in &BELONGINGS[1..] {
+        // SQLite would take what belongs to the old file for a part of the new one.
+        let belonging = beside(path, ending);
+        if let Err(error) = std::fs::remove_file(&belonging)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(failed("remove", &belonging, error));
         }
     }
-    Ok(())
+    std::fs::rename(copy, path).map_err(|error| failed("replace", path, error))
+}
+
+/// Everything is as it was before it was kept aside.
+fn take_back(kept: &Path, path: &Path) {
+    for ending in BELONGINGS {
+        let (from, to) = (beside(kept, ending), beside(path, ending));
+        // What cannot be taken back stays where it is; the error that led here is the one to tell.
+        let _ = if to.exists() { std::fs::remove_file(&from) } else { std::fs::rename(&from, &to) };
+    }
 }

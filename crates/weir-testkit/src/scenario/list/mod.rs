@@ -26,6 +26,26 @@ pub fn all() -> Vec<Scenario> {
     themes.into_iter().flatten().collect()
 }
 
+/// Scenarios in which versions differ most. A short run plays these on all versions, and the others on the newest one.
+const DIFFERENT: [&str; 11] = [
+    "hello",
+    "interrupt-stream",
+    "interrupt-tool",
+    "mcp-host-server",
+    "permission-allowed",
+    "question-answered",
+    "resume",
+    "resume-missing",
+    "set-permission-mode",
+    "steered",
+    "subagent-background",
+];
+
+/// Whether versions differ much in this scenario.
+pub fn differs_by_version(name: &str) -> bool {
+    DIFFERENT.contains(&name)
+}
+
 /// A message that holds a script.
 fn script(steps: impl IntoIterator<Item = Json>) -> String {
     format!("@@{}", Json::Array(steps.into_iter().collect()))

@@ -44,6 +44,9 @@ impl Engine {
             let content = crate::array![object! { "type" => "text", "text" => text }];
             line.set("result", object! { "role" => "assistant", "content" => content });
         }
+        if take(&Misbehaviour::EmptyResult) {
+            line.set("result", "");
+        }
         if take(&Misbehaviour::TruncatedResult) {
             let text = line.to_string();
             let half = text.as_bytes().get(..text.len() / 2).unwrap_or_default();

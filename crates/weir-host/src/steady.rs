@@ -1,0 +1,44 @@
+//! The time of day as it is if nobody sets the clock of the machine.
+
+use std::time::Duration;
+
+/// The time of day when the host began, and what has passed since. A clock that is set ahead by a year makes no session
+/// a year older.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SteadyClock {
+    /// In milliseconds since 1970.
+    began: i64,
+    passed: Duration,
+}
+
+impl SteadyClock {
+    /// Begins now.
+    pub(crate) fn start() -> Self {
+        Self { began: weir_store::now(), passed: weir_process::time_passed() }
+    }
+
+    /// In milliseconds since 1970.
+    pub(crate) fn now(self) -> i64 {
+        self.at(weir_process::time_passed())
+    }
+
+    fn at(self, passed: Duration) -> i64 {
+        let since = passed.saturating_sub(self.passed).as_millis();
+        self.began.saturating_add(i64::try_from(since).unwrap_or(i64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_on_with_what_has_passed_and_nothing_else() {
+        let clock = SteadyClock { began: 1_000, passed: Duration::from_secs(50) };
+        assert_eq!(clock.at(Duration::from_secs(50)), 1_000);
+        assert_eq!(clock.at(Duration::from_secs(53)), 4_000);
+        assert_eq!(clock.at(Duration::ZERO), 1_000);
+        let (clock, wall) = (SteadyClock::start(), weir_store::now());
+        assert!((clock.now() - wall).abs() < 60_000, "it is the time of day while nobody sets that");
+    }
+}
