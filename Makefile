@@ -15,6 +15,8 @@ NEXTEST = PATH="$$PATH:$(TOOLS)" cargo nextest
 
 # Versions of the real CLI for `make conformance`.
 VERSIONS ?= 2.1.325 2.1.9
+# Further versions, for `make test-all`: the pinned ones are a part of `make test`.
+OLDER_VERSIONS ?= 2.1.197 2.1.61
 # Length of `make soak`. SOAK_SEED, SOAK_JOBS and SOAK_ONLY are read as well.
 SOAK_SECONDS ?= 600
 # For example BENCH_ARGS=--quick, for a short run.
@@ -63,10 +65,13 @@ test: need-cargo need-npm ## what a change needs: Rust tests, real CLIs, the pag
 
 rust-test: need-cargo
 	$(NEXTEST) run --locked
+	scripts/slowest.sh
 	cargo test --locked --doc
 
+test-all: export WEIR_LONG_TESTS = 1
 test-all: test ## and what few changes touch: Matrix with Synapse, OpenAI's clients, the API document, all scenarios on real CLIs
-	$(MAKE) --no-print-directory openai-test features-test api-quick conformance
+	$(MAKE) --no-print-directory openai-test features-test api-quick
+	$(MAKE) --no-print-directory conformance VERSIONS="$(OLDER_VERSIONS)"
 
 openai-test: need-cargo need-npm
 	scripts/setup-debian.sh python

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Lists the ten slowest tests of the last run of cargo-nextest, from the file that it leaves.
+#
+#   scripts/slowest.sh [profile]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+file=${CARGO_TARGET_DIR:-target}/nextest/${1:-default}/junit.xml
+[[ -f $file ]] || { echo "slowest: there is no $file: run the tests with cargo nextest first" >&2; exit 1; }
+echo "the ten slowest tests, in seconds:"
+sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([^"]*\)".*/\3 \2 \1/p' "$file" |
+    sort -rn | awk 'NR <= 10 { printf "  %7.1f  %s %s\n", $1, $2, $3 }'
