@@ -1,7 +1,7 @@
 // Keys that work everywhere on the page. Keys of cards and of the composer are with them.
 
 import type { App, PanelTab } from "./app.svelte.ts";
-import { focusComposer } from "./focus.ts";
+import { focusComposer, focusNow } from "./focus.ts";
 
 export interface Shortcut {
   keys: string[];
@@ -62,7 +62,7 @@ export function shortcut(app: App, event: KeyboardEvent): void {
       app.leftOpen = true;
       if (matchMedia("(max-width: 900px)").matches) app.drawer = "left";
     }
-    requestAnimationFrame(() => document.getElementById("session-search")?.focus());
+    focusNow(() => document.getElementById("session-search"));
     return;
   }
   if (event.key === "Escape" && app.drawer !== null) {
