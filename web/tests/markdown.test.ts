@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isAllowed } from "../src/lib/markdown/attributes.ts";
 import { GrowingMarkdown } from "../src/lib/markdown/blocks.ts";
 
 const TEXT = [
@@ -77,5 +78,34 @@ describe("markdown that grows", () => {
       true,
     );
     expect(block?.kind === "html" ? block.html : "").not.toMatch(/<img/);
+  });
+});
+
+describe("attributes", () => {
+  it("are allowed by tag, with values that do nothing", () => {
+    for (const [tag, name, value] of [
+      ["OL", "start", "3"],
+      ["TD", "align", "right"],
+      ["TH", "align", "center"],
+      ["INPUT", "type", "checkbox"],
+      ["INPUT", "checked", ""],
+      ["A", "href", "https://example.org"],
+    ] as const)
+      expect(isAllowed(tag, name, value), `${tag} ${name} ${value}`).toBe(true);
+    for (const [tag, name, value] of [
+      ["OL", "start", "javascript:alert(1)"],
+      ["OL", "type", "a"],
+      ["TD", "align", "right;x"],
+      ["P", "align", "right"],
+      ["INPUT", "type", "password"],
+      ["INPUT", "type", "image"],
+      ["INPUT", "src", "https://example.org"],
+      ["INPUT", "form", "f"],
+      ["A", "href", "javascript:alert(1)"],
+      ["A", "href", "//example.org"],
+      ["A", "target", "_self"],
+      ["constructor", "name", "x"],
+    ] as const)
+      expect(isAllowed(tag, name, value), `${tag} ${name} ${value}`).toBe(false);
   });
 });
