@@ -49,6 +49,54 @@ describe("a folder with settings of its own", () => {
     });
   }
 
+  for (const [name, viewport] of [
+    ["desktop", { width: 1400, height: 900 }],
+    ["phone", PHONE],
+    ["phone on its side", { width: 844, height: 390 }],
+  ] as const) {
+    it(`is trusted only after all of it was in sight, what is dangerous first, on a ${name}`, async () => {
+      const server = await serve();
+      mkdirSync(join(server.root, ".claude"), { recursive: true });
+      const commands = Array.from({ length: 13 }, (_, at) => ({ type: "command", command: `echo hook ${at}` }));
+      writeFileSync(
+        join(server.root, ".claude/settings.json"),
+        JSON.stringify({
+          env: { A: "1" },
+          hooks: { PreToolUse: [{ hooks: commands }] },
+          permissions: { allow: ["Bash(*)"] },
+        }),
+      );
+      writeFileSync(join(server.root, "CLAUDE.md"), "Be brief.");
+      const { id } = await server.session();
+      const page = await open().visit(server, linkTo(server, id), { viewport });
+      await page.getByRole("button", { name: "Review" }).click();
+      const dialog = page.getByRole("dialog", { name: "Trust this folder?" });
+      await dialog.getByText("16 items · scroll to read all of them").waitFor();
+      const kinds = await dialog.locator(".kind").allInnerTexts();
+      expect(kinds).toEqual([...Array<string>(13).fill("Hook"), "Permission rule", "Environment", "Instructions"]);
+      const trust = dialog.getByRole("button", { name: "Trust folder" });
+      await screenshot(page, `trust-long-${name.replaceAll(" ", "-")}`);
+      expect(await trust.isEnabled()).toBe(false);
+      expect(await violations(page)).toEqual([]);
+      const list = dialog.getByRole("list");
+      await list.hover();
+      await page.mouse.wheel(0, 100);
+      expect(await trust.isEnabled()).toBe(false);
+      // The keyboard gets there, too.
+      await list.focus();
+      await list.press("End");
+      await until("it can be trusted", async () => {
+        await page.mouse.wheel(0, 400);
+        return trust.isEnabled();
+      });
+      expect(await dialog.getByText("scroll to read all").count()).toBe(0);
+      await trust.click();
+      await dialog.waitFor({ state: "detached" });
+      const folder = await server.api<{ standing: string }>("GET", `v1/folder?cwd=${server.root}`);
+      expect(folder.standing).toBe("trusted");
+    });
+  }
+
   it("is not trusted as something else than was shown", async () => {
     const server = await serve();
     trap(server.root);
