@@ -1,7 +1,7 @@
 // Interrupting, stopping, queueing and steering: what the page says is what is.
 
 import { describe, expect, it } from "vitest";
-import { composer, conversation, linkTo, said, screenshot, send, violations } from "./browser.ts";
+import { card, composer, conversation, linkTo, ready, said, screenshot, send, violations } from "./browser.ts";
 import { script, until } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -56,6 +56,9 @@ describe("a running turn", () => {
     await screenshot(page, "queue");
     await waiting.getByRole("button", { name: /Take back: Never mind/ }).click();
     await until("it is gone", async () => (await waiting.getByText("Never mind this one").count()) === 0);
+    await conversation(page)
+      .getByText(/^taken back/)
+      .waitFor();
     await composer(page).fill("Steer a little");
     await composer(page).press("Control+Enter");
     await conversation(page).getByText("Steer a little").waitFor();
@@ -66,6 +69,47 @@ describe("a running turn", () => {
       `v1/sessions/${id}/messages`,
     );
     expect(messages.messages.find((message) => message.text === "Never mind this one")?.state).toBe("cancelled");
+  });
+});
+
+describe("a call that never ran", () => {
+  const bash = script({ tool: "Bash", input: { command: "mkdir never" } }, { text: "The end." });
+  const label = "Permission for Bash";
+
+  it("is not told as one that did: denied, interrupted, stopped, killed", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    const line = conversation(page).getByRole("button", { name: /mkdir never/ });
+    const lines = async () =>
+      (await line.allInnerTexts()).map((text) => text.replace(/\s+/g, " ").replace(/ \d+(\.\d)? s$/, ""));
+
+    await send(page, bash);
+    for (const name of ["Deny…", "Deny"]) {
+      await ready(page, label);
+      await card(page, label).getByRole("button", { name }).click();
+    }
+    await said(page, "The end.").waitFor();
+    expect(await lines()).toEqual(["Run mkdir never denied by anna"]);
+
+    await send(page, bash);
+    await card(page, label).waitFor();
+    await page.getByRole("button", { name: "Interrupt" }).click();
+    await card(page, label).waitFor({ state: "detached" });
+    await until("it says so", async () => (await lines())[1] === "Run mkdir never not run");
+
+    await send(page, bash);
+    await card(page, label).waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await card(page, label).waitFor({ state: "detached" });
+    await until("it says so", async () => (await lines())[2] === "Run mkdir never not run");
+
+    await send(page, bash);
+    await card(page, label).waitFor();
+    await server.kill();
+    await server.start();
+    await until("it says so", async () => (await lines())[3] === "Run mkdir never not run");
+    await screenshot(page, "never-ran");
   });
 });
 
@@ -162,6 +206,9 @@ describe("sub-agents", () => {
     await group.getByText("in the background").first().waitFor();
     await page.getByRole("tab", { name: /Agents/ }).click();
     await page.getByRole("tabpanel").getByText("done").waitFor();
+    // It is done, and no longer in the background.
+    await group.getByText("done", { exact: true }).waitFor();
+    expect(await group.getByText("in the background", { exact: true }).count()).toBe(0);
   });
 
   it("are stopped one by one, and the conversation stays", async () => {

@@ -3,9 +3,10 @@ import { ansiSpans } from "../src/lib/text/ansi.ts";
 import { changedMiddle, parseDiff, sideBySide } from "../src/lib/text/diff.ts";
 import { ago, clock, count, duration, money, relativePath, splitPath } from "../src/lib/text/format.ts";
 import { ruleChoices, ruleOf } from "../src/lib/text/suggestions.ts";
-import { proposedDiff, subjectOf } from "../src/lib/text/tools.ts";
+import { outcomeOf, proposedDiff, subjectOf, verbOf } from "../src/lib/text/tools.ts";
 import type { Role } from "../src/lib/api/types.ts";
-import type { ToolCall } from "../src/lib/view/types.ts";
+import { byDanger, type Finding } from "../src/lib/text/trust.ts";
+import type { Request, ToolCall } from "../src/lib/view/types.ts";
 import { mentionAt, mentioned } from "../src/lib/text/mentions.ts";
 import { splitRules } from "../src/lib/text/rules.ts";
 
@@ -151,5 +152,52 @@ describe("rules for tools", () => {
     expect(splitRules("Bash(echo a, b), Read")).toEqual(["Bash(echo a, b)", "Read"]);
     expect(splitRules("Bash(echo\nRead, Grep")).toEqual(["Bash(echo", "Read", "Grep"]);
     expect(splitRules(" \n, ")).toEqual([]);
+  });
+});
+
+describe("what became of a call", () => {
+  const line = (name: string, state: ToolCall["state"], answer?: Request["state"], kind = "permission") => {
+    const tool = { name, state } as ToolCall;
+    const request = answer && ({ kind: { kind }, state: answer } as Request);
+    return [verbOf(tool), outcomeOf(tool, request)].join(" · ");
+  };
+  it("is told in the past only if it ran", () => {
+    expect(line("Bash", "running")).toBe("Running · ");
+    expect(line("Bash", "waiting_for_permission", { state: "open" })).toBe("Running · needs input");
+    expect(line("Bash", "succeeded", { state: "allowed", by: "anna" })).toBe("Ran · ");
+    expect(line("Bash", "failed")).toBe("Ran · failed");
+    expect(line("Write", "failed")).toBe("Write · failed");
+    expect(line("Bash", "interrupted", { state: "allowed", by: "anna" })).toBe("Run · interrupted");
+    expect(line("Bash", "unknown", { state: "allowed", by: "anna" })).toBe("Run · no result");
+    expect(line("Bash", "unknown")).toBe("Run · no result");
+  });
+  it("is that it was not run, where nobody allowed it", () => {
+    expect(line("Bash", "unknown", { state: "cancelled" })).toBe("Run · not run");
+    expect(line("Bash", "unknown", { state: "open" })).toBe("Run · not run");
+    for (const state of ["denied", "interrupted"] as const)
+      expect(line("Write", state, { state: "cancelled" })).toBe("Write · not run");
+    expect(line("AskUserQuestion", "denied", { state: "cancelled" }, "question")).toBe("Ask · not answered");
+    expect(line("Write", "denied", { state: "expired" })).toBe("Write · not answered in time");
+  });
+  it("names who denied it, and nobody where a rule did", () => {
+    expect(line("Write", "denied", { state: "denied", by: "anna" })).toBe("Write · denied by anna");
+    expect(line("Write", "denied", { state: "denied" })).toBe("Write · denied");
+    expect(line("Bash", "denied")).toBe("Run · denied");
+  });
+});
+
+describe("what a folder's settings do", () => {
+  it("is listed with hooks and permission rules first", () => {
+    const items = ["instructions", "environment", "permission", "mcp_server", "hook", "setting"].map(
+      (kind) => ({ kind }) as Finding,
+    );
+    expect(byDanger(items).map(({ kind }) => kind)).toEqual([
+      "hook",
+      "permission",
+      "mcp_server",
+      "environment",
+      "setting",
+      "instructions",
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 // What a tool call is about, in words, and which view fits it.
 
-import type { TodoList, ToolCall } from "../view/types.ts";
+import type { Request, TodoList, ToolCall } from "../view/types.ts";
 import { relativePath } from "./format.ts";
 
 export type ToolShape = "terminal" | "diff" | "file" | "hits" | "questions" | "plan" | "agent" | "todos" | "plain";
@@ -64,38 +64,60 @@ export function shapeOf(tool: ToolCall): ToolShape {
   return "plain";
 }
 
-const VERBS: Record<string, [running: string, done: string]> = {
-  Bash: ["Running", "Ran"],
-  Read: ["Reading", "Read"],
-  Write: ["Writing", "Wrote"],
-  Edit: ["Editing", "Edited"],
-  MultiEdit: ["Editing", "Edited"],
-  NotebookEdit: ["Editing", "Edited"],
-  Grep: ["Searching", "Searched"],
-  Glob: ["Finding", "Found"],
-  LS: ["Listing", "Listed"],
-  WebFetch: ["Fetching", "Fetched"],
-  WebSearch: ["Searching the web", "Searched the web"],
-  Task: ["Agent", "Agent"],
-  Agent: ["Agent", "Agent"],
-  TodoWrite: ["Updating todos", "Updated todos"],
-  TaskCreate: ["Adding a todo", "Added a todo"],
-  TaskUpdate: ["Updating todo", "Updated todo"],
-  TaskList: ["Looking at the todos", "Looked at the todos"],
-  BashOutput: ["Looking at output", "Looked at output"],
-  KillShell: ["Ending a command", "Ended a command"],
-  AskUserQuestion: ["Asking", "Asked"],
-  EnterPlanMode: ["Starting to plan", "Started to plan"],
-  ExitPlanMode: ["Proposing a plan", "Proposed a plan"],
+const VERBS: Record<string, [plain: string, running: string, done: string]> = {
+  Bash: ["Run", "Running", "Ran"],
+  Read: ["Read", "Reading", "Read"],
+  Write: ["Write", "Writing", "Wrote"],
+  Edit: ["Edit", "Editing", "Edited"],
+  MultiEdit: ["Edit", "Editing", "Edited"],
+  NotebookEdit: ["Edit", "Editing", "Edited"],
+  Grep: ["Search", "Searching", "Searched"],
+  Glob: ["Find", "Finding", "Found"],
+  LS: ["List", "Listing", "Listed"],
+  WebFetch: ["Fetch", "Fetching", "Fetched"],
+  WebSearch: ["Search the web", "Searching the web", "Searched the web"],
+  Task: ["Agent", "Agent", "Agent"],
+  Agent: ["Agent", "Agent", "Agent"],
+  TodoWrite: ["Update todos", "Updating todos", "Updated todos"],
+  TaskCreate: ["Add a todo", "Adding a todo", "Added a todo"],
+  TaskUpdate: ["Update todo", "Updating todo", "Updated todo"],
+  TaskList: ["Look at the todos", "Looking at the todos", "Looked at the todos"],
+  BashOutput: ["Look at output", "Looking at output", "Looked at output"],
+  KillShell: ["End a command", "Ending a command", "Ended a command"],
+  AskUserQuestion: ["Ask", "Asking", "Asked"],
+  EnterPlanMode: ["Start to plan", "Starting to plan", "Started to plan"],
+  ExitPlanMode: ["Propose a plan", "Proposing a plan", "Proposed a plan"],
 };
 
+/** The past is for what was done: a command that failed did run, a file that could not be written was not written. */
 export function verbOf(tool: ToolCall): string {
   const verbs = VERBS[tool.name];
-  const going = tool.state === "pending" || tool.state === "running" || tool.state === "waiting_for_permission";
-  if (verbs) return verbs[going || tool.state === "denied" ? 0 : 1];
+  const done = tool.state === "succeeded" || (tool.state === "failed" && tool.name === "Bash");
+  if (verbs) return verbs[isGoing(tool) ? 1 : done ? 2 : 0];
   const mcp = /^mcp__(.+?)__(.+)$/.exec(tool.name);
   if (mcp) return `${mcp[1]}: ${mcp[2]}`;
   return tool.name || "Tool";
+}
+
+/** How a call ended, where it did not simply succeed, and who decided it. */
+export function outcomeOf(tool: ToolCall, request: Request | undefined): string {
+  switch (tool.state) {
+    case "pending":
+    case "running":
+    case "succeeded":
+      return "";
+    case "waiting_for_permission":
+      return "needs input";
+    case "failed":
+      return "failed";
+  }
+  const state = request?.state;
+  const unanswered = request?.kind.kind === "permission" ? "not run" : "not answered";
+  if (state?.state === "denied") return state.by ? `denied by ${state.by}` : "denied";
+  if (state?.state === "expired") return "not answered in time";
+  // It waited for an answer when the turn or the process ended.
+  if (state?.state === "cancelled" || state?.state === "open") return unanswered;
+  return { denied: "denied", interrupted: "interrupted", unknown: "no result" }[tool.state];
 }
 
 /** The object of the verb: the command, the file, the pattern. */
