@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { conversation, linkTo, PHONE, said, screenshot, send, violations } from "./browser.ts";
+import { composer, conversation, linkTo, PHONE, ready, said, screenshot, send, violations } from "./browser.ts";
 import { script, until, type WeirServer } from "./server.ts";
 import { stage } from "./setup.ts";
 
@@ -93,6 +93,43 @@ describe("sizes and colours", () => {
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     expect(await violations(page)).toEqual([]);
   });
+
+  for (const [width, height] of [
+    [844, 390],
+    [667, 375],
+    [390, 420],
+    [320, 480],
+  ] as const) {
+    it(`leave the buttons in reach while a card waits: ${width}x${height}`, async () => {
+      const server = await serve();
+      const { id } = await server.session();
+      const page = await open().visit(server, linkTo(server, id), {
+        viewport: { width, height },
+        hasTouch: true,
+        isMobile: true,
+      });
+      const command = Array.from({ length: 30 }, (_, at) => `mkdir line${at}`).join("\n");
+      await server.say(id, script({ tool: "Bash", input: { command } }, { text: "The end." }));
+      await ready(page, "Permission for Bash");
+      await composer(page).fill("A long draft.\n".repeat(20));
+      const inSight = async (name: string) => {
+        const button = page.getByRole("button", { name, exact: true });
+        const box = (await button.boundingBox())!;
+        expect(box.y >= 0 && box.y + box.height <= height, `${name} at ${box.y}..${box.y + box.height}`).toBe(true);
+        expect(box.x >= 0 && box.x + box.width <= width, `${name} at ${box.x}..${box.x + box.width}`).toBe(true);
+      };
+      for (const name of ["Stop", "Interrupt", "Steer", "Queue"]) await inSight(name);
+      await composer(page).fill("");
+      await screenshot(page, `short-${width}x${height}`);
+      for (const name of ["Stop", "Interrupt", "Queue"]) await inSight(name);
+      const allow = page.getByRole("button", { name: "Allow once" });
+      await allow.scrollIntoViewIfNeeded();
+      await inSight("Allow once");
+      await ready(page, "Permission for Bash");
+      await allow.tap();
+      await said(page, "The end.").waitFor();
+    });
+  }
 
   it("do not grow with the conversation: 20,000 entries", async () => {
     const server = await serve();
