@@ -27,6 +27,34 @@ describe("a running turn", () => {
     expect(await said(page, "word599").count()).toBe(0);
   });
 
+  it("is interrupted by Escape twice, for as long as the page says so", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const page = await open().visit(server, linkTo(server, id));
+    await send(page, slow);
+    await said(page, "word9").first().waitFor();
+    const hint = page.getByText("Press Escape again to interrupt.");
+    await composer(page).press("Escape");
+    await hint.waitFor();
+    await hint.waitFor({ state: "detached" });
+    // Too late: it is asked again, once.
+    await composer(page).press("Escape");
+    await hint.waitFor();
+    expect(await hint.count()).toBe(1);
+    expect((await server.info(id)).status).toBe("running");
+    await composer(page).press("Escape");
+    await hint.waitFor({ state: "detached", timeout: 1000 });
+    await conversation(page).getByText("Interrupted").first().waitFor();
+    await server.settled(id);
+    // With the turn the hint goes.
+    await send(page, script({ text: words(20), wdelay: 0.05 }));
+    await said(page, "word3").first().waitFor();
+    await composer(page).press("Escape");
+    await hint.waitFor();
+    await server.settled(id);
+    await hint.waitFor({ state: "detached", timeout: 1000 });
+  });
+
   it("is stopped, and stopped means that no process is left", async () => {
     const server = await serve();
     const { id } = await server.session();
@@ -39,7 +67,13 @@ describe("a running turn", () => {
     await until("the lamp says so", async () =>
       /stopped|failed|interrupted/.test(await page.locator("[data-agent]").innerText()),
     );
-    await send(page, script({ text: "Started again." }));
+    // A toast covers nothing that can be pressed, and does not outlive what it says.
+    for (const name of ["This session", "Details"]) {
+      await page.getByRole("button", { name, exact: true }).click({ trial: true, timeout: 1000 });
+    }
+    await send(page, script({ text: "Started again.", wdelay: 0.3 }));
+    await until("there is a process", async () => (await server.info(id)).has_process);
+    await page.getByText("Stopped: no process is left.").waitFor({ state: "detached", timeout: 2000 });
     await said(page, "Started again.").waitFor();
   });
 

@@ -206,6 +206,26 @@ describe("a conversation", () => {
     }
   });
 
+  it("keeps the drafts of two tabs apart", async () => {
+    const server = await serve();
+    const { id } = await server.session();
+    const one = await open().visit(server, linkTo(server, id));
+    const two = await one.context().newPage();
+    await two.goto(linkTo(server, id));
+    await composer(two).fill("Written in tab two");
+    await send(one, script({ text: "Sent from tab one." }));
+    await said(one, "Sent from tab one.").waitFor();
+    await composer(one).fill("Written in tab one");
+    for (const [page, text] of [
+      [two, "Written in tab two"],
+      [one, "Written in tab one"],
+    ] as const) {
+      await page.reload();
+      await composer(page).waitFor();
+      expect(await composer(page).inputValue()).toBe(text);
+    }
+  });
+
   it("keeps a draft over a reload, and offers the CLI's commands", async () => {
     const server = await serve();
     const { id } = await server.session();

@@ -43,7 +43,15 @@ describe("the link", () => {
     await conversation(page).getByText("Weir was restarted, and the process with it.").waitFor();
     await screenshot(page, "after-restart");
     expect(await said(page, "Before the fall.").count()).toBe(1);
-    await page.getByRole("button", { name: "Resume" }).click();
+    // Toasts stand below the banner, and the one of many lines as well.
+    await page.getByRole("button", { name: "This session" }).click();
+    await page.route("**/export*", (route) => route.fulfill({ status: 500, body: "no" }));
+    await page.getByRole("menuitem", { name: "Save as HTML" }).click();
+    const toast = page.locator(".toast");
+    await toast.first().waitFor();
+    const [above, below] = [await page.locator(".banner").last().boundingBox(), await toast.first().boundingBox()];
+    expect(below!.y).toBeGreaterThanOrEqual(above!.y + above!.height);
+    await page.getByRole("button", { name: "Resume" }).click({ timeout: 2000 });
     await said(page, /word59$/).waitFor();
     await server.settled(id);
     expect(await said(page, "Before the fall.").count()).toBe(1);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Client, OfflineError, RequestError } from "../src/lib/api/client.ts";
 import type { NewMessage } from "../src/lib/api/types.ts";
 import { Conversation } from "../src/lib/state/conversation.svelte.ts";
+import { MessageDraft } from "../src/lib/state/drafts.ts";
 import { Outbox } from "../src/lib/state/outbox.svelte.ts";
 import { emptyView } from "../src/lib/view/apply.ts";
 import type { Change, Entry } from "../src/lib/view/types.ts";
@@ -60,6 +61,69 @@ describe("the outbox", () => {
     outbox.retry(outbox.items[0]?.clientId ?? "");
     await vi.advanceTimersByTimeAsync(10);
     expect(client.sent.map(({ text }) => text)).toEqual(["short", "long"]);
+  });
+});
+
+describe("a message that is being written", () => {
+  const storage = () => {
+    const values = new Map<string, string>();
+    return {
+      getItem: (key: string) => values.get(key) ?? null,
+      setItem: (key: string, value: string) => void values.set(key, value),
+      removeItem: (key: string) => void values.delete(key),
+    };
+  };
+  /** A tab of one browser. Each use of it is a load of the page. */
+  function browser() {
+    vi.stubGlobal("localStorage", storage());
+    return () => {
+      const own = storage();
+      return (session = "s") => {
+        vi.stubGlobal("sessionStorage", own);
+        return new MessageDraft(session);
+      };
+    };
+  }
+
+  it("survives a reload, also when another tab sends its own", () => {
+    const tab = browser();
+    const [one, two] = [tab(), tab()];
+    const first = one();
+    const second = two();
+    first.keep("from one", []);
+    second.keep("from two", ["a.ts"]);
+    expect([one().text, two().text, two().files]).toEqual(["from one", "from two", ["a.ts"]]);
+    // One sends.
+    one().keep("", []);
+    expect(two().text).toBe("from two");
+  });
+
+  it("is taken up by a new tab, also where the tabs before were closed", () => {
+    const tab = browser();
+    tab()().keep("from one", []);
+    tab()("other").keep("elsewhere", []);
+    const later = tab();
+    const draft = later();
+    expect(draft.text).toBe("from one");
+    draft.keep("from one", []);
+    draft.keep("", []);
+    expect([later().text, tab()().text]).toEqual(["", ""]);
+  });
+
+  it("stays with a tab whose text another one took up and sent", () => {
+    const tab = browser();
+    const one = tab();
+    one().keep("from one", []);
+    tab()().keep("", []);
+    expect(one().text).toBe("from one");
+  });
+
+  it("is nothing where the browser keeps nothing", () => {
+    vi.stubGlobal("localStorage", undefined);
+    vi.stubGlobal("sessionStorage", undefined);
+    const draft = new MessageDraft("s");
+    draft.keep("text", []);
+    expect(draft.text).toBe("");
   });
 });
 

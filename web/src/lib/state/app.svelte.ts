@@ -193,14 +193,20 @@ export class App {
     remember("tab", tab);
   }
 
-  toast(text: string, tone: Toast["tone"] = "info"): void {
+  /** Says something for a while. The id takes it back earlier. */
+  toast(text: string, tone: Toast["tone"] = "info", ms = tone === "error" ? 10_000 : 6000): number {
     const id = this.#nextToast;
     this.#nextToast += 1;
     this.toasts = [...this.toasts.slice(-3), { id, text, tone }];
-    setTimeout(() => this.dismiss(id), tone === "error" ? 10_000 : 6000);
+    setTimeout(() => this.dismiss(id), ms);
+    return id;
   }
 
-  dismiss(id: number): void {
+  isShown(id: number | null): boolean {
+    return this.toasts.some((toast) => toast.id === id);
+  }
+
+  dismiss(id: number | null): void {
     this.toasts = this.toasts.filter((toast) => toast.id !== id);
   }
 
