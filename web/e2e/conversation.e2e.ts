@@ -37,11 +37,11 @@ describe("a first visit", () => {
     const server = await serve();
     const page = await open().visit(server, server.url);
     await page.getByLabel("Token").fill("wrong");
-    await page.getByRole("button", { name: "Enter" }).click();
-    await page.getByRole("alert").waitFor();
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText("That token is not valid. Check it, or ask for a new link.").waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Token").fill(server.link);
-    await page.getByRole("button", { name: "Enter" }).click();
+    await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "No sessions yet" }).waitFor();
   });
 

@@ -40,6 +40,7 @@ describe("the link", () => {
       async () => (await page.getByText("What you write is kept and sent later.").count()) === 0,
     );
     await page.getByText("A turn was running when the server was restarted.").waitFor();
+    await page.getByRole("navigation", { name: "Sessions" }).getByText("Interrupted", { exact: true }).waitFor();
     await conversation(page).getByText("Weir was restarted, and the process with it.").waitFor();
     await screenshot(page, "after-restart");
     expect(await said(page, "Before the fall.").count()).toBe(1);
@@ -101,7 +102,7 @@ describe("the link", () => {
     await send(page, script({ text: "For your eyes." }));
     await said(page, "For your eyes.").waitFor();
     await page.getByRole("button", { name: "This session" }).click();
-    await page.getByRole("menuitem", { name: "Share a link to read" }).click();
+    await page.getByRole("menuitem", { name: "Share read-only link" }).click();
     await page.getByRole("button", { name: "Make the link" }).dblclick();
     const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
     expect(link).toContain("#token=");
@@ -123,6 +124,15 @@ describe("the link", () => {
     await expect(
       server.api("POST", `v1/sessions/${id}/messages`, { client_id: "x", text: "no" }, token),
     ).rejects.toThrow(/403/);
+    // It ends: the guest, who has no shell on the server, is told what to do, also after a reload.
+    const all = await server.api<{ tokens: { id: string; session: string | null }[] }>("GET", "v1/tokens");
+    const share = all.tokens.find(({ session }) => session === id)!;
+    await server.api("DELETE", `v1/tokens/${share.id}`);
+    const ended = guest.getByText("This shared link has ended. Ask whoever shared it for a new one.");
+    await ended.waitFor();
+    expect(await guest.getByText("weir token").count()).toBe(0);
+    await guest.reload();
+    await ended.waitFor();
   });
 
   it("tells by a notification and in its title that an agent waits and ends while nobody looks", async () => {

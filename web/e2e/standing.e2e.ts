@@ -244,6 +244,43 @@ describe("a message that the server cannot take now", () => {
   });
 });
 
+describe("the list of sessions", () => {
+  it("shows what is hidden in a name, wherever the name stands", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Pay \u202eevil gpj.exe" });
+    await server.session({ name: "שלום עולם" });
+    const page = await open().visit(server, linkTo(server, id));
+    const shown = "Pay ⟨U+202E⟩evil gpj.exe";
+    await page.getByRole("heading", { name: shown, level: 1 }).waitFor();
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await list.getByText(shown).waitFor();
+    await list.getByText("שלום עולם").waitFor();
+    await page.getByRole("region", { name: shown }).waitFor();
+    expect(await page.title()).toBe(`${shown} · Weir`);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("has what is pinned at its top", async () => {
+    const server = await serve();
+    const { id } = await server.session({ name: "Old" });
+    await server.session({ name: "New" });
+    const page = await open().visit(server, linkTo(server, id));
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    const names = () => list.locator(".name bdi").allInnerTexts();
+    await until("both are there", async () => (await names()).join() === "New,Old");
+    await page.getByRole("button", { name: "This session" }).click();
+    await page.getByRole("menuitem", { name: "Pin", exact: true }).click();
+    await until("it is at the top", async () => (await names()).join() === "Old,New");
+    expect((await server.info(id)).pinned).toBe(true);
+    await page.reload();
+    await until("it is at the top", async () => (await names()).join() === "Old,New");
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "This session" }).click();
+    await page.getByRole("menuitem", { name: "Unpin" }).click();
+    await until("it is not pinned", async () => !(await server.info(id)).pinned);
+  });
+});
+
 describe("the browser", () => {
   it("leads back to the session before, and forward again", async () => {
     const server = await serve();

@@ -44,6 +44,25 @@ describe("a form of a server", () => {
       expect(faultOf(one, entry as never)).toBe(null);
   });
 
+  it("checks the formats that it knows", () => {
+    const fault = (format: string, entry: string) => faultOf(field("f", { type: "text", format }), entry);
+    for (const [format, fits, not] of [
+      ["email", ["a@example.org", "a.b+c@localhost"], ["nonsense", "a@", "@b", "a b@c.org", "a@b@c", "a@b..org"]],
+      ["uri", ["https://example.org/x?y=1", "mailto:a@b.c", "urn:isbn:1"], ["no url", "example.org", "https://", "/x"]],
+      ["date", ["2026-02-28", "2028-02-29"], ["2026-02-29", "2026-13-01", "28.2.2026", "2026-2-28"]],
+      [
+        "date-time",
+        ["2026-02-28T09:30:00Z", "2026-02-28T09:30:00.5+02:00"],
+        ["2026-02-28", "2026-02-30T09:30:00Z", "2026-02-28T25:00:00Z", "2026-02-28T09:30"],
+      ],
+    ] as const) {
+      for (const entry of fits) expect(fault(format, entry), `${format} ${entry}`).toBe(null);
+      for (const entry of not) expect(fault(format, entry), `${format} ${entry}`).toMatch(/^Not a valid/);
+    }
+    expect(fault("email", "")).toBe(null);
+    expect(fault("phone", "anything")).toBe(null);
+  });
+
   it("sends what was entered, in the types of the fields", () => {
     expect(contentOf(fields, { name: " abc ", age: "4", sure: false, size: "b", tags: ["a"] })).toEqual({
       name: "abc",

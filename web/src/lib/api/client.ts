@@ -91,7 +91,7 @@ export class Client {
     return this.#json("POST", "v1/sessions", session);
   }
 
-  patch(id: string, change: { name?: string; archived?: boolean }): Promise<SessionInfo> {
+  patch(id: string, change: { name?: string; archived?: boolean; pinned?: boolean }): Promise<SessionInfo> {
     return this.#json("PATCH", at(id), change);
   }
 

@@ -7,7 +7,8 @@ export type LinkState = "connecting" | "open" | "waiting" | "refused" | "closed"
 
 export interface StreamHandlers {
   event(event: ServerEvent): void;
-  state(state: LinkState, why: string | null): void;
+  /** `status` where the server refused it. */
+  state(state: LinkState, why: string | null, status?: number): void;
 }
 
 const DELAYS = [250, 500, 1000, 2000, 4000, 8000];
@@ -76,7 +77,7 @@ export class EventStream {
       if (error instanceof RequestError && [401, 403, 404].includes(error.status)) {
         this.#closed = true;
         if (this.#watchdog !== null) clearTimeout(this.#watchdog);
-        this.#handlers.state("refused", why);
+        this.#handlers.state("refused", why, error.status);
         return;
       }
     }

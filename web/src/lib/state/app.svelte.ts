@@ -2,11 +2,14 @@
 
 import { Client, RequestError } from "../api/client.ts";
 import type { Me, NewSession, Role, SessionInfo } from "../api/types.ts";
+import { type Refusal, refusalWords } from "../text/access.ts";
+import { sentence } from "../text/format.ts";
+import { revealText } from "../text/reveal.ts";
 import type { Request } from "../view/types.ts";
 import { storedToken, storeToken, takeFragment } from "../api/auth.ts";
 import { Conversation } from "./conversation.svelte.ts";
 import { panesHere, stayWith, stepTo } from "./history.ts";
-import { recall, remember } from "./keep.ts";
+import { inTab, keepInTab, recall, remember } from "./keep.ts";
 import { notify } from "./notify.ts";
 import { Outbox } from "./outbox.svelte.ts";
 import { Sessions } from "./sessions.svelte.ts";
@@ -56,35 +59,39 @@ export class App {
     if (token !== null) storeToken(token);
     const known = token ?? storedToken();
     if (known === null) {
+      const refusal = inTab<Refusal>("refusal");
+      this.failure = refusal === undefined ? null : refusalWords[refusal];
       this.phase = "login";
       return;
     }
-    await this.enter(known, session);
+    await this.enter(known, session, token === null ? "ended" : "link");
   }
 
-  async enter(token: string, session: string | null = null): Promise<void> {
+  /** Begins with this token. `refusal` is what is said where the server does not know it. */
+  async enter(token: string, session: string | null = null, refusal: Refusal = "typed"): Promise<void> {
     this.client = new Client(token);
     try {
       this.me = await this.client.me();
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) {
         storeToken(null);
-        this.failure = "This link is no longer valid. Ask for a new one, or paste a token.";
+        this.#say(refusal);
         this.phase = "login";
       } else {
         this.failure = error instanceof Error ? error.message : String(error);
         this.phase = "failed";
-        setTimeout(() => void (this.phase === "failed" && this.enter(token, session)), 2000);
+        setTimeout(() => void (this.phase === "failed" && this.enter(token, session, refusal)), 2000);
       }
       return;
     }
     storeToken(token);
     this.failure = null;
+    keepInTab("refusal", null);
     this.outbox = new Outbox(this.client);
     this.sessions = new Sessions(this.client, {
       turned: (info, before) => this.#turned(info, before),
       linked: () => void this.outbox.flush(),
-      refused: (why) => this.#refused(why),
+      refused: (why, status) => this.#refused(why, status),
     });
     this.phase = "ready";
     const first = session ?? this.me.session;
@@ -259,7 +266,7 @@ export class App {
   }
 
   #turned(info: SessionInfo, before: SessionInfo): void {
-    const name = info.name ?? info.cwd;
+    const name = revealText(info.name ?? info.cwd);
     const click = () => this.open(info.id);
     if (info.status === "waiting") notify("An agent needs input", name, info.id, click);
     else if (info.status === "failed") notify("An agent failed", name, info.id, click);
@@ -268,9 +275,16 @@ export class App {
     }
   }
 
-  #refused(why: string | null): void {
-    this.failure = why ?? "The server does not accept this token any more.";
+  #refused(why: string | null, status: number | undefined): void {
+    if (status === 401 || why === null) this.#say(this.shared ? "share" : "ended");
+    else this.failure = sentence(why);
     this.leave();
+  }
+
+  /** A reload says it again. */
+  #say(refusal: Refusal): void {
+    this.failure = refusalWords[refusal];
+    keepInTab("refusal", refusal === "typed" ? null : refusal);
   }
 
   #listening = false;

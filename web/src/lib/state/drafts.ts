@@ -1,7 +1,7 @@
 // What was typed and not sent yet: it survives a reload and a switch of session.
 
 import type { Picture } from "../api/types.ts";
-import { openShelf, recall, remember, type Shelf } from "./keep.ts";
+import { inTab, keepInTab, openShelf, recall, remember, type Shelf } from "./keep.ts";
 
 /** Requests that are over are forgotten as newer ones come. */
 const MAX_DRAFTS = 40;
@@ -116,22 +116,4 @@ function tabId(): string {
   const made = crypto.randomUUID();
   keepInTab("tab", made);
   return made;
-}
-
-function inTab<T>(key: string): T | undefined {
-  try {
-    const text = sessionStorage.getItem(`weir.${key}`);
-    return text === null ? undefined : (JSON.parse(text) as T);
-  } catch {
-    return undefined;
-  }
-}
-
-function keepInTab(key: string, value: unknown): void {
-  try {
-    if (value === null) sessionStorage.removeItem(`weir.${key}`);
-    else sessionStorage.setItem(`weir.${key}`, JSON.stringify(value));
-  } catch {
-    // Full or forbidden.
-  }
 }

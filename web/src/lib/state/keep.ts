@@ -19,6 +19,25 @@ export function remember(key: string, value: unknown): void {
   }
 }
 
+/** What this tab keeps over a reload, apart from the other tabs. */
+export function inTab<T>(key: string): T | undefined {
+  try {
+    const text = sessionStorage.getItem(`weir.${key}`);
+    return text === null ? undefined : (JSON.parse(text) as T);
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepInTab(key: string, value: unknown): void {
+  try {
+    if (value === null) sessionStorage.removeItem(`weir.${key}`);
+    else sessionStorage.setItem(`weir.${key}`, JSON.stringify(value));
+  } catch {
+    // Full or forbidden.
+  }
+}
+
 export interface Shelf<T> {
   all(): Promise<T[]>;
   put(key: string, value: T): Promise<void>;

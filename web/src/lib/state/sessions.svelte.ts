@@ -9,7 +9,7 @@ export interface SessionEvents {
   /** A session is in another state than before. */
   turned(info: SessionInfo, before: SessionInfo): void;
   linked(): void;
-  refused(why: string | null): void;
+  refused(why: string | null, status: number | undefined): void;
 }
 
 export class Sessions {
@@ -28,12 +28,12 @@ export class Sessions {
     this.#events = events;
     this.#stream = new EventStream(client, "v1/events", {
       event: (event) => this.#take(event),
-      state: (state, why) => {
+      state: (state, why, status) => {
         const was = this.link;
         this.link = state;
         if ((state === "open") !== (was === "open")) this.linkSince = Date.now();
         if (state === "open" && was !== "open") events.linked();
-        if (state === "refused") events.refused(why);
+        if (state === "refused") events.refused(why, status);
       },
     });
   }
@@ -95,6 +95,9 @@ export class Sessions {
   }
 }
 
-function byAge(sessions: SessionInfo[]): SessionInfo[] {
-  return [...sessions].sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
+/** The newest first, behind those that are pinned. */
+export function byAge(sessions: SessionInfo[]): SessionInfo[] {
+  return [...sessions].sort(
+    (a, b) => Number(b.pinned) - Number(a.pinned) || b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1),
+  );
 }

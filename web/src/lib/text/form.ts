@@ -45,9 +45,41 @@ export function faultOf(field: FormField, entry: Entered[string] | undefined): s
   if (kind.type === "text") {
     const length = [...text].length;
     if (kind.min_length != null && length < kind.min_length) return `At least ${kind.min_length} characters.`;
-    return kind.max_length != null && length > kind.max_length ? `At most ${kind.max_length} characters.` : null;
+    if (kind.max_length != null && length > kind.max_length) return `At most ${kind.max_length} characters.`;
+    const format = FORMATS[kind.format ?? ""];
+    return format === undefined || format.fits(text) ? null : format.fault;
   }
   return null;
+}
+
+/** Formats that MCP knows. Others are the server's business. */
+const FORMATS: Partial<Record<string, { fits(text: string): boolean; fault: string }>> = {
+  email: {
+    fits: (text) => /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)*$/.test(text),
+    fault: "Not a valid email address.",
+  },
+  uri: {
+    fits: (text) => /^[a-z][a-z\d+.-]*:\S+$/i.test(text) && URL.canParse(text),
+    fault: "Not a valid URL. Include the https://.",
+  },
+  date: { fits: isDate, fault: "Not a valid date (YYYY-MM-DD)." },
+  "date-time": {
+    fits: (text) => {
+      const [, date = "", rest] =
+        /^([^Tt]*)[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i.exec(
+          text,
+        ) ?? [];
+      return rest !== undefined && isDate(date);
+    },
+    fault: "Not a valid date and time (such as 2026-01-31T09:30:00Z).",
+  },
+};
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  // A day that the month does not have becomes one of the next.
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
 /** What is sent: fields that were left empty are left out. */
