@@ -207,7 +207,7 @@ describe("the permission card", () => {
 
   it("says in words why it asks where the CLI has no reason", async () => {
     const { page } = await asked("approver", [make("a")]);
-    await card(page, BASH).getByText("No rule allows it.").waitFor();
+    await card(page, BASH).getByText("No permission rule covers this.").waitFor();
   });
 });
 
@@ -239,8 +239,8 @@ describe("the plan card", () => {
     it(`lets an approver approve it, and then it asks for edits (${before} before)`, async () => {
       const { server, session, page } = await planned("approver", before);
       await ready(page, PLAN);
-      expect(await buttonsOf(page, PLAN)).toEqual(["Approve, ask for edits", "Keep planning…"]);
-      await press(page, PLAN, "Approve, ask for edits");
+      expect(await buttonsOf(page, PLAN)).toEqual(["Approve, ask before edits", "Keep planning…"]);
+      await press(page, PLAN, "Approve, ask before edits");
       await card(page, "Permission for Write").waitFor();
       expect(existsSync(join(server.root, "a.txt"))).toBe(false);
       await press(page, "Permission for Write", "Allow once");
@@ -254,7 +254,7 @@ describe("the plan card", () => {
       const { server, session, page } = await planned(role, "default");
       await ready(page, PLAN);
       expect(await buttonsOf(page, PLAN)).toEqual([
-        "Approve, ask for edits",
+        "Approve, ask before edits",
         "Approve, accept edits",
         "Keep planning…",
       ]);
@@ -390,7 +390,7 @@ describe("the question card", () => {
 });
 
 describe("the card of a server that asks", () => {
-  const FORM = "Request of a server";
+  const FORM = "Request from an MCP server";
   const elicit = (more: Record<string, unknown>) => [
     { text: "Asked.", misbehave: { elicit: { mcp_server_name: "shop", message: "Your order", ...more } } },
   ];
@@ -457,12 +457,12 @@ describe("the card of a server that asks", () => {
     const { page } = await asked("approver", link);
     const shown = card(page, FORM);
     await ready(page, FORM);
-    expect(await buttonsOf(page, FORM)).toEqual(["I have done it", "Decline"]);
+    expect(await buttonsOf(page, FORM)).toEqual(["Done", "Decline"]);
     await shown.getByText("https://bank.example@example.org/sign-in?next=⟨U+202E⟩").waitFor();
     const open = shown.getByRole("link", { name: "Open example.org" });
     expect(await open.getAttribute("href")).toContain("example.org/sign-in");
     expect(await open.getAttribute("rel")).toContain("noopener");
-    await press(page, FORM, "I have done it");
+    await press(page, FORM, "Done");
     await got(page, /"action":"accept"/);
   });
 

@@ -41,7 +41,7 @@ describe("the link", () => {
     );
     await page.getByText("A turn was running when the server was restarted.").waitFor();
     await page.getByRole("navigation", { name: "Sessions" }).getByText("Interrupted", { exact: true }).waitFor();
-    await conversation(page).getByText("Weir was restarted, and the process with it.").waitFor();
+    await conversation(page).getByText("Weir restarted, so the agent's process ended.").waitFor();
     await screenshot(page, "after-restart");
     expect(await said(page, "Before the fall.").count()).toBe(1);
     // Toasts stand below the banner, and the one of many lines as well.
@@ -68,7 +68,7 @@ describe("the link", () => {
     await server.kill();
     const message = script({ text: "After the fall." });
     await send(page, message);
-    await page.getByText("kept here until the server can be reached").waitFor();
+    await page.getByText("will be sent when the server is back").waitFor();
     await server.start();
     await said(page, "After the fall.").waitFor();
     await server.settled(id);
@@ -85,7 +85,7 @@ describe("the link", () => {
     await page.context().setOffline(true);
     const message = script({ text: "Back again." });
     await send(page, message);
-    await page.getByText("kept here until the server can be reached").waitFor();
+    await page.getByText("will be sent when the server is back").waitFor();
     expect(await composer(page).inputValue()).toBe("");
     await page.context().setOffline(false);
     await said(page, "Back again.").waitFor();
@@ -103,10 +103,10 @@ describe("the link", () => {
     await said(page, "For your eyes.").waitFor();
     await page.getByRole("button", { name: "This session" }).click();
     await page.getByRole("menuitem", { name: "Share read-only link" }).click();
-    await page.getByRole("button", { name: "Make the link" }).dblclick();
+    await page.getByRole("button", { name: "Create link" }).dblclick();
     const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
     expect(link).toContain("#token=");
-    await page.getByText("Valid for a day.").waitFor();
+    await page.getByText("Expires in a day.").waitFor();
     // However often it is pressed, one link is made.
     const { tokens } = await server.api<{ tokens: { session: string | null }[] }>("GET", "v1/tokens");
     expect(tokens.filter(({ session }) => session === id)).toHaveLength(1);
@@ -140,8 +140,8 @@ describe("the link", () => {
     const { id } = await server.session({ name: "Far away" });
     const page = await open().visit(server, linkTo(server, id), { permissions: ["notifications"] });
     await page.getByRole("button", { name: "Settings" }).click();
-    await page.getByRole("menuitem", { name: "Notifications on" }).click();
-    await page.getByText("You are told when an agent needs input").waitFor();
+    await page.getByRole("menuitem", { name: "Turn on notifications" }).click();
+    await page.getByText("You’ll be notified when an agent needs input").waitFor();
     expect(await page.evaluate(() => Notification.permission)).toBe("granted");
     // A real notification is shown; the page is only made to believe that it is hidden, and remembers what it told.
     await page.evaluate(() => {

@@ -29,7 +29,7 @@ describe("a new session", () => {
       await dialog.getByLabel("Add to the system prompt").fill("Answer in French.");
       await dialog.getByRole("button", { name: "Start" }).click();
       // What the server refuses is said where it was typed, and nothing that was typed is lost.
-      const refusal = dialog.getByText("`Bash(rm:*)` may not be allowed in advance here");
+      const refusal = dialog.getByText("`Bash(rm:*)` can't be pre-approved on this server");
       await refusal.waitFor();
       expect(await tools.evaluate((field) => field === document.activeElement)).toBe(true);
       expect(await tools.getAttribute("aria-invalid")).toBe("true");

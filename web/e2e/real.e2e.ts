@@ -194,7 +194,7 @@ describe("the real CLI", () => {
       });
       await mode();
       await server.say(id, script(plan, write("asked.txt"), { text: "Asked." }));
-      await press(page, "Plan", "Approve, ask for edits");
+      await press(page, "Plan", "Approve, ask before edits");
       await card(page, "Permission for Write").waitFor({ timeout: 60_000 });
       expect(existsSync(join(server.root, "asked.txt"))).toBe(false);
       await press(page, "Permission for Write", "Allow once");
@@ -248,7 +248,7 @@ describe("the real CLI", () => {
     const { id } = await server.session();
     const page = await openAs(open(), server, "approver", id);
     const order = script({ tool: "mcp__shop__order", input: {} }, { text: "Ordered." });
-    const FORM = "Request of a server";
+    const FORM = "Request from an MCP server";
     await server.say(id, order);
     await press(page, "Permission for mcp__shop__order", "Allow once");
     await card(page, FORM).getByText("What should it be?").waitFor({ timeout: 60_000 });

@@ -100,7 +100,7 @@ describe("rules that the CLI suggests", () => {
     expect(ruleOf({ ...rule, rules: [{ toolName: "mcp__a__b" }] })).toBe("mcp__a__b (every call)");
     expect(ruleOf({ ...rule, rules: [{ toolName: "Bash", ruleContent: "a\nb" }] })).toBe("Bash(a␊b)");
     expect(ruleOf(mode)).toBe("Accept all edits");
-    expect(ruleOf({ type: "addDirectories", directories: ["/a", "/b"] })).toBe("Folder /a, /b");
+    expect(ruleOf({ type: "addDirectories", directories: ["/a", "/b"] })).toBe("Allow access to folder /a, /b");
     for (const other of [null, "x", { ...rule, behavior: "deny" }, { ...rule, rules: [] }, { type: "removeRules" }])
       expect(ruleOf(other)).toBe(null);
   });

@@ -392,7 +392,7 @@ impl Book {
             items.push(Item::Host(HostEvent::ProcessExited {
                 code: None,
                 signal: None,
-                stderr: "Weir was restarted, and the process with it.".to_owned(),
+                stderr: "Weir restarted, so the agent's process ended.".to_owned(),
                 wanted: false,
             }));
         } else if self.has_process {

@@ -56,8 +56,8 @@ pub(super) async fn begin(
     app.host().allowed_folder(&body.cwd).await?;
     let allowed_tools = app.settings().tools.check(body.allowed_tools).map_err(|rule| {
         let detail = format!(
-            "`{rule}` may not be allowed in advance here: reading and searching inside the session's folder may, and \
-             whoever starts the server can allow more with --allow-tools"
+            "`{rule}` can't be pre-approved on this server: only reading and searching in the session's folder can; \
+             the operator can permit more with --allow-tools"
         );
         Problem::unprocessable("allowed_tools", detail)
     })?;

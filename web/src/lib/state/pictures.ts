@@ -15,7 +15,7 @@ export function checkRoom(pictures: Picture[], more: Picture): void {
 
 /** Reads a file, or says why it cannot be sent. */
 export async function readPicture(file: File): Promise<Picture> {
-  if (!KINDS.has(file.type)) throw new Error(`${file.name || "This file"} is no PNG, JPEG, GIF or WebP picture.`);
+  if (!KINDS.has(file.type)) throw new Error(`${file.name || "This file"} is not a PNG, JPEG, GIF or WebP image.`);
   if (file.size > MOST_BYTES) throw new Error(`${file.name || "This picture"} is larger than 5 MB.`);
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();

@@ -38,11 +38,11 @@ export function turnFailure(turn: Turn): { title: string; advice: string | null 
       switch (result?.subtype) {
         case "error_max_turns":
           return {
-            title: "Limit of rounds reached",
+            title: "Turn limit reached",
             advice: "Ask it to continue; each message has a limit of its own.",
           };
         case "error_max_budget_usd":
-          return { title: "Money limit reached", advice: "Fork this session, or start one with a higher limit." };
+          return { title: "Cost limit reached", advice: "Fork this session, or start one with a higher limit." };
       }
       return { title, advice: adviceFor(result?.api_error_status ?? null, title) };
     }

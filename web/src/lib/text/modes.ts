@@ -3,10 +3,10 @@
 const NAMES: Record<string, string> = {
   default: "Ask for permission",
   acceptEdits: "Accept edits",
-  plan: "Plan only",
+  plan: "Plan mode",
   bypassPermissions: "Allow everything",
-  dontAsk: "Deny what is not allowed",
-  auto: "Decide by itself",
+  dontAsk: "Deny anything not pre-approved",
+  auto: "Auto",
 };
 
 export function modeName(mode: string): string {

@@ -33,7 +33,8 @@ export function ruleOf(suggestion: unknown): string | null {
   if (typeof suggestion !== "object" || suggestion === null) return null;
   const { type, behavior, mode, directories, rules } = suggestion as Suggested;
   if (type === "setMode" && mode) return mode === "acceptEdits" ? "Accept all edits" : `Permission mode ${mode}`;
-  if (type === "addDirectories" && directories?.length) return `Folder ${directories.map(String).join(", ")}`;
+  if (type === "addDirectories" && directories?.length)
+    return `Allow access to folder ${directories.map(String).join(", ")}`;
   if (type === "addRules" && behavior === "allow" && rules?.length) {
     return rules
       .map(({ toolName, ruleContent }) =>
@@ -76,7 +77,7 @@ const REASONS: Record<string, string> = {
 
 /** Why the CLI asks, in words, where it does not say so itself. */
 export function reasonOf(type: string | null | undefined): string {
-  return (type && REASONS[type]) || "No rule allows it.";
+  return (type && REASONS[type]) || "No permission rule covers this.";
 }
 
 const SOURCES: Record<string, string> = {
