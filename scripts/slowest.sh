@@ -5,7 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-file=${CARGO_TARGET_DIR:-target}/nextest/${1:-default}/junit.xml
+# In the workspace, wherever CARGO_TARGET_DIR points.
+file=target/nextest/${1:-default}/junit.xml
 [[ -f $file ]] || { echo "slowest: there is no $file: run the tests with cargo nextest first" >&2; exit 1; }
 echo "the ten slowest tests, in seconds:"
 sed -n 's/.*<testcase name="\([^"]*\)" classname="\([^"]*\)".* time="\([^"]*\)".*/\3 \2 \1/p' "$file" |
