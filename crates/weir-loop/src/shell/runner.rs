@@ -87,6 +87,8 @@ pub struct Runner {
     hurries: BTreeMap<TaskId, watch::Sender<Hurry>>,
     asks: Channel<FromDesk>,
     open: Vec<OpenAsk>,
+    /// Those of them that nobody asked any more at the last look.
+    withdrawn: Vec<String>,
     activity: Channel<(TaskId, String)>,
     at_work: JoinSet<Done>,
     news: JoinSet<(String, Result<(), String>)>,
@@ -132,6 +134,7 @@ impl Runner {
             hurries: BTreeMap::new(),
             asks: mpsc::unbounded_channel(),
             open: Vec::new(),
+            withdrawn: Vec::new(),
             activity: mpsc::unbounded_channel(),
             at_work: JoinSet::new(),
             news: JoinSet::new(),
@@ -181,23 +184,9 @@ impl Runner {
                 return Ok((end, self.conclude()?));
             }
             tokio::select! {
-                Some(done) = self.at_work.join_next() => events.push_back(match done {
-                    Ok(Ok(event)) => event,
-                    Ok(Err(why)) => Event::Broken { why },
-                    Err(error) => Event::Broken { why: format!("a part of the loop failed: {error}") },
-                }),
-                Some(heard) = self.asks.1.recv() => events.push_back(self.heard(heard)),
-                Some((task, text)) = self.activity.1.recv() => {
-                    self.tell(&LoopEvent::Activity { task, text });
-                }
-                Some(Ok((id, sent))) = self.news.join_next() => {
-                    self.warn(sent);
-                    events.push_back(Event::Notified { id });
-                }
-                _ = mailbox.tick() => {
-                    self.writer.settle(self.machine.state())?;
-                    events.extend(self.look_around());
-                }
+                // Who answered a question is heard before the end of its session, which closes all that it asked; and
+                // what comes often, last.
+                biased;
                 _ = hurry.wait_for(|now| *now > heard), if heard != Hurry::Now => {
                     if heard == Hurry::None {
                         events.push_back(Event::Interrupt);
@@ -212,6 +201,23 @@ impl Runner {
                     // What is being done is on disk, and goes on with the next start.
                     self.at_work.shutdown().await;
                     return Ok((RunEnd::Interrupted, self.conclude()?));
+                }
+                Some(heard) = self.asks.1.recv() => events.push_back(self.heard(heard)),
+                Some(done) = self.at_work.join_next() => events.push_back(match done {
+                    Ok(Ok(event)) => event,
+                    Ok(Err(why)) => Event::Broken { why },
+                    Err(error) => Event::Broken { why: format!("a part of the loop failed: {error}") },
+                }),
+                _ = mailbox.tick() => {
+                    self.writer.settle(self.machine.state())?;
+                    events.extend(self.look_around());
+                }
+                Some(Ok((id, sent))) = self.news.join_next() => {
+                    self.warn(sent);
+                    events.push_back(Event::Notified { id });
+                }
+                Some((task, text)) = self.activity.1.recv() => {
+                    self.tell(&LoopEvent::Activity { task, text });
                 }
             }
         }
@@ -379,13 +385,14 @@ impl Runner {
     /// Looks at the mailbox, the clock, and at questions that nobody asks any more.
     fn look_around(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
-        let withdrawn = self.open.iter().filter(|ask| ask.is_withdrawn());
-        events.extend(withdrawn.map(|ask| Event::AskEnded {
-            id: ask.id.clone(),
-            by: None,
-            answers: Vec::new(),
-        }));
-        self.open.retain(|ask| !ask.is_withdrawn());
+        // Not at the first look: a question that was answered elsewhere is withdrawn as well, and who did it is told
+        // a moment later.
+        let before = std::mem::take(&mut self.withdrawn);
+        let withdrawn = self.open.iter().filter(|ask| ask.is_withdrawn()).map(|ask| ask.id.clone());
+        let (over, new): (Vec<String>, Vec<String>) = withdrawn.partition(|id| before.contains(id));
+        self.withdrawn = new;
+        self.open.retain(|ask| !over.contains(&ask.id));
+        events.extend(over.into_iter().map(|id| Event::AskEnded { id, by: None, answers: Vec::new() }));
         let (mails, odd) = self.mailbox.take();
         for path in odd {
             self.tell(&LoopEvent::Warning { text: format!("{} is no mail", path.display()) });

@@ -88,10 +88,10 @@ async fn when_everybody_is_busy_a_newcomer_is_refused() {
     until("the turn runs", || pool.list().iter().any(|(key, live)| key == "a" && *live)).await;
     soon(pool.shut_down(Duration::ZERO)).await;
     let ended = soon(running.answer()).await;
-    assert!(ended.is_err() || ended.is_ok_and(|end| end.is_error()));
+    assert!(ended.is_err() || ended.is_ok_and(|end| end.is_error() || end.is_interrupted()));
     // The same again, as often as one likes.
     let again = soon(running.answer()).await;
-    assert!(again.is_err() || again.is_ok_and(|end| end.is_error()));
+    assert!(again.is_err() || again.is_ok_and(|end| end.is_error() || end.is_interrupted()));
     let error = soon(b.ask(says("too late"))).await.unwrap_err();
     assert!(matches!(error, PoolError::ShutDown), "{error}");
 }
