@@ -101,10 +101,11 @@ pub(crate) fn runs_beside_others(sim: &Sim, call: &Call) -> bool {
     }
 }
 
-/// Carries out a call.
-pub(crate) fn execute(sim: &Arc<Sim>, agent: &Agent, call: &Call) -> Finished {
+/// Carries out a call. The first one of a message begins with it.
+pub(crate) fn execute(sim: &Arc<Sim>, agent: &Agent, call: &Call, is_first: bool) -> Finished {
     if let Err(reason) = agent.cancel.check() {
-        return stopped(sim, call, reason, None, false);
+        // Whether the first command was running already is a matter of microseconds, and must not show.
+        return stopped(sim, call, reason, None, is_first && call.name == "Bash" && !sim.profile.is_old());
     }
     if let Some(outcome) = wrong_call(sim, agent, call) {
         return finished(call, &outcome, None);

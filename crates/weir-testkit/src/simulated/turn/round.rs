@@ -57,7 +57,7 @@ impl Run<'_> {
     fn run_group(&mut self, group: Vec<(usize, Call)>) -> Vec<(usize, Finished)> {
         let mut all = Vec::new();
         if let [(place, call)] = group.as_slice() {
-            let finished = tools::execute(self.sim, &self.agent, call);
+            let finished = tools::execute(self.sim, &self.agent, call, *place == 0);
             self.write_result(&finished);
             all.push((*place, finished));
             return all;
@@ -69,7 +69,9 @@ impl Run<'_> {
                 // Threads side by side must not draw from the same source, or identifiers would depend on luck.
                 let mut agent = self.agent.clone();
                 agent.ids = self.agent.ids.fork(&call.id);
-                scope.spawn(move || drop(sender.send((place, tools::execute(sim, &agent, &call)))));
+                scope.spawn(move || {
+                    drop(sender.send((place, tools::execute(sim, &agent, &call, place == 0))));
+                });
             }
             drop(sender);
             for (place, finished) in receiver {
