@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::common::{Answer, TOUCHES, eventually, script};
+use crate::common::{Answer, Place, TOUCHES, eventually, script};
 use crate::support::Served;
 use crate::{CHAT, allow, chat, messages, said, sessions};
 
@@ -85,6 +85,25 @@ fn a_client_that_gave_up_finds_its_turn_again() {
     assert_ne!(again.header("x-weir-session"), session);
     assert_eq!(messages(&served).len(), 2);
     served.stop();
+}
+
+/// Versions before 2.1.61 take no message back that they have, and are interrupted all the same.
+#[test]
+fn a_turn_that_no_client_comes_back_to_ends_on_older_versions_too() {
+    for version in ["2.1.61", "2.1.9"] {
+        let place = Place::new().set("SIMULATED_CLAUDE_VERSION", version);
+        let mut served = Served::in_place(place, &["--openai-grace", "100ms"]);
+        let steps = r#"{"text":"Wait.","tool":"Bash","input":{"command":"touch made"}},{"text":"Finished"}"#;
+        let mut body = chat(&script(steps));
+        body["stream"] = json!(true);
+        let mut stream = served.client.post_events(CHAT, &body);
+        stream.until(|event| event.data.contains("Wait."));
+        let session = waiting(&served);
+        stream.cut();
+        crate::was_interrupted(&served, &json!(session));
+        assert!(!served.place.workspace().join("made").exists(), "{version}");
+        served.stop();
+    }
 }
 
 #[test]

@@ -318,6 +318,7 @@ fn a_form_is_answered_with_what_fits_it() {
         json!({"action": "accept", "content": {"size": "s", "more": true}}),
         json!({"action": "decline", "content": {"size": "s"}}),
         json!({"action": "perhaps"}),
+        json!({"action": null}),
     ] {
         assert_eq!(served.client.post(&path, &bad).status, 422, "{bad}");
     }
@@ -331,6 +332,8 @@ fn a_form_is_answered_with_what_fits_it() {
     // A permission is not an answer to it.
     let allow = json!({"behavior": "allow"});
     served.client.post(&path.replace("elicitations", "permissions"), &allow).expect(422);
+    let deny = json!({"behavior": "deny", "message": "because", "interrupt": true});
+    served.client.post(&path.replace("elicitations", "permissions"), &deny).expect(422);
     served.client.post(&path, &json!({"action": "accept", "content": {"size": "s", "count": 2}})).expect(200);
     served.wait_for_status(&session, "idle");
     let transcript =
@@ -341,4 +344,18 @@ fn a_form_is_answered_with_what_fits_it() {
             || transcript.contains(r#"{\"count\":2,\"size\":\"s\"}"#),
         "{transcript}"
     );
+}
+
+#[test]
+fn the_model_is_told_something_also_where_a_person_declines_without_a_word() {
+    let served = Served::start();
+    for said in ["", "  "] {
+        let session = served.session();
+        let request = asks(&served, &session, QUESTION);
+        let path = format!("/v1/sessions/{session}/questions/{}", request["id"].as_str().unwrap());
+        served.client.post(&path, &json!({"decline": said})).expect(200);
+        served.wait_for_status(&session, "idle");
+        let log = served.client.get(&format!("/v1/sessions/{session}/log")).expect(200).text();
+        assert!(log.contains("A person looked at this and did not answer it."), "{log}");
+    }
 }
