@@ -43,8 +43,9 @@ cleanup() {
 trap cleanup EXIT
 
 say "making a $suite system"
-mirror=$(sed -nE 's,^(deb|URIs:)( \[[^]]*\])? *(http[^ ]+).*,\3,p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-    grep -v security | head -n 1)
+# The mirror that this machine uses, if it says one; not every system has both places.
+mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+    sed -nE 's,^(deb|URIs:)( \[[^]]*\])? *(http[^ ]+/debian/?)( .*)?$,\3,p' | sed -n 1p) || true
 debootstrap --variant=minbase --include=ca-certificates,g++,git,make "$suite" "$system" ${mirror:+"$mirror"} \
     >"$place/debootstrap.log" 2>&1 || { tail -n 20 "$place/debootstrap.log" >&2; exit 1; }
 cp /etc/resolv.conf "$system/etc/resolv.conf" 2>/dev/null || true
