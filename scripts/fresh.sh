@@ -5,7 +5,7 @@
 #   scripts/fresh.sh -s bookworm demo only make demo, on Debian 12
 #   scripts/fresh.sh packages         what `make dist` has built, installed and started there
 #
-# Needs root and debootstrap. Rust comes from this machine, because the README asks for it; nothing else does: the
+# Needs root and installs debootstrap. Rust comes from this machine, because the README asks for it; nothing else does: the
 # system is made from Debian's packages, the tree is a clone of the last commit, and HOME is empty. Cargo's, npm's and
 # pip's own configuration are copied, so that a mirror is used if there is one.
 set -euo pipefail
@@ -21,7 +21,7 @@ done
 shift $((OPTIND - 1))
 if [[ $# -eq 0 ]]; then set -- demo test; fi
 
-[[ $(id -u) -eq 0 ]] || { echo "fresh: needs root, for chroot" >&2; exit 1; }
+[[ $(id -u) -eq 0 ]] || { echo "fresh: needs root, to make a system of its own" >&2; exit 1; }
 scripts/setup-debian.sh debootstrap
 
 say() { echo "fresh: $*"; }
@@ -30,11 +30,7 @@ system=$place/system
 
 cleanup() {
     local status=$?
-    # Whatever still runs in there.
-    for process in /proc/[0-9]*; do
-        if [[ $(readlink "$process/root" 2>/dev/null) == "$system" ]]; then kill -9 "${process#/proc/}" 2>/dev/null || true; fi
-    done
-    for mounted in usr/local/rust tmp dev/shm dev/pts dev proc sys; do
+    for mounted in usr/local/rust dev/shm dev/pts dev sys; do
         umount -l "$system/$mounted" 2>/dev/null || true
     done
     rm -rf --one-file-system "$place"
@@ -54,7 +50,6 @@ cp /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/ca-certificates.crt
 for file in /etc/apt/apt.conf.d/*proxy* /etc/pip.conf; do
     if [[ -f $file ]]; then install -D -m 644 "$file" "$system$file"; fi
 done
-mount -t proc proc "$system/proc"
 mount --rbind /sys "$system/sys" && mount --make-rslave "$system/sys"
 mount --bind /dev "$system/dev"
 mount --bind /dev/pts "$system/dev/pts"
@@ -79,7 +74,17 @@ variables=(HOME=/home/fresh LANG=C.UTF-8 TERM=dumb CARGO_TERM_COLOR=never
 while IFS= read -r name; do variables+=("$name=${!name}"); done < <(
     compgen -e | grep -iE '^(https?_proxy|no_proxy|all_proxy|ssl_cert_file|node_extra_ca_certs|pip_index_url|pip_cert|npm_config_registry|requests_ca_bundle|curl_ca_bundle|cargo_http_cainfo)$' || true)
 
-inside() { env -i "${variables[@]}" chroot "$system" bash -c "cd /home/fresh/weir && $1"; }
+# Not chroot alone: the kernel lets nothing in a chroot make a namespace, and the sandbox of sessions needs one. So the
+# system becomes the root of a mount namespace. What still runs there ends with the command.
+inside() {
+    env -i "${variables[@]}" unshare --mount --pid --fork --kill-child bash -c '
+        set -e
+        mount --make-rprivate /
+        mount --rbind "$1" "$1"
+        mount -t proc proc "$1/proc"
+        cd "$1" && mkdir -p old-root && pivot_root . old-root && umount --lazy /old-root
+        cd /home/fresh/weir && exec bash -c "$2"' inside "$system" "$1"
+}
 
 for command in "$@"; do
     started=$SECONDS

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::sync::Barrier;
-use weir_host::{ConversationId, Format, Frame, Host, NewMessage, WatchQuery};
+use weir_host::{ConversationId, Format, Frame, Host, NewMessage, WatchEvent, WatchQuery};
+use weir_transcript::{Change, EntryBody};
 
 use super::{host, me, session};
 use crate::live::latency::bare_loop;
@@ -74,7 +74,7 @@ async fn watch(host: Host, id: ConversationId, ready: Arc<Barrier>) -> anyhow::R
     ready.wait().await;
     let mut frames = Vec::new();
     while let Some(frame) = watch.next().await {
-        if frame.event() == "changes" {
+        if matches!(frame.event(), WatchEvent::Changes(_)) {
             frames.push((cli::nanoseconds(), frame));
         }
     }
@@ -83,11 +83,13 @@ async fn watch(host: Host, id: ConversationId, ready: Arc<Barrier>) -> anyhow::R
 
 /// The times at which the text in a frame was written.
 fn stamps(frame: &Frame) -> Vec<u64> {
-    let data: Value = serde_json::from_slice(frame.data()).unwrap_or_default();
-    let changes = data.get("changes").and_then(Value::as_array).cloned().unwrap_or_default();
-    let texts = changes.iter().filter_map(|change| match change.get("change")?.as_str()? {
-        "text_appended" => change.get("text")?.as_str(),
-        "entry_added" => change.pointer("/body/text")?.as_str(),
+    let WatchEvent::Changes(event) = frame.event() else { return Vec::new() };
+    let texts = event.changes.iter().filter_map(|change| match change {
+        Change::TextAppended { text, .. } => Some(&**text),
+        Change::EntryAdded(entry) => match &entry.body {
+            EntryBody::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        },
         _ => None,
     });
     texts.filter_map(|text| text.trim().parse().ok()).collect()

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
-use weir_host::{ConversationId, Host, WatchQuery};
+use weir_host::{ConversationId, Host, WatchEvent, WatchQuery};
 use weir_store::{Append, Durability, NewEvent, ReadQuery, SqliteOptions, SqliteStore, Store};
 
 use super::served::serve;
@@ -87,7 +87,7 @@ async fn snapshot(host: &Host, id: &ConversationId) -> anyhow::Result<f64> {
     let start = Instant::now();
     let mut watch = host.watch(id, WatchQuery::default()).await?;
     watch.next().await;
-    anyhow::ensure!(watch.next().await.is_some_and(|frame| frame.event() == "snapshot"));
+    anyhow::ensure!(watch.next().await.is_some_and(|frame| matches!(frame.event(), WatchEvent::Snapshot(_))));
     Ok(start.elapsed().as_secs_f64())
 }
 

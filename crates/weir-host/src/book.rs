@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use weir_store::{Check, Cursor, Event};
 use weir_transcript::{
     ApiError, Change, EntryBody, Fold, FoldOptions, HostEvent, Request, RequestKind, RequestState, Said,
-    Sink, Status, Turn, TurnState, View,
+    Sink, Status, Turn, TurnState, View, Vocabularies,
 };
 use weir_wire::{Body, Decoder, Line, MessageId, TurnId};
 
 use crate::facts;
-use crate::heard::{Heard, Vocabularies};
+use crate::frame_builder::FrameBuilder;
 use crate::info::{SessionStatus, WaitingFor};
 use crate::item::{Item, Note};
 use crate::ledger::Ledger;
@@ -100,11 +100,11 @@ impl Book {
     }
 
     /// Takes an event of the log.
-    pub(crate) fn replay(&mut self, event: Event, heard: &mut Heard) {
+    pub(crate) fn replay(&mut self, event: Event, frames: &mut FrameBuilder) {
         let (seq, at) = (event.seq, event.at);
         self.check = event.check;
         match Item::of(event) {
-            Some(item) => self.apply(at, Some(seq), &item, heard),
+            Some(item) => self.apply(at, Some(seq), &item, frames),
             None => self.newest = seq,
         }
     }
@@ -137,42 +137,42 @@ impl Book {
     }
 
     /// Takes what happened; `seq` is its number in the log.
-    pub(crate) fn apply(&mut self, at: i64, seq: Option<u64>, item: &Item, heard: &mut Heard) {
+    pub(crate) fn apply(&mut self, at: i64, seq: Option<u64>, item: &Item, frames: &mut FrameBuilder) {
         self.set_time(at);
         if let Some(seq) = seq {
             self.newest = seq;
-            heard.logged(seq);
         }
+        frames.begin(item.size(), seq);
         match item {
             Item::Line(raw) => {
-                heard.line(raw, seq);
+                frames.line(raw, seq);
                 let mut decoder = std::mem::take(&mut self.decoder);
                 let line = decoder.decode(raw);
-                self.line(at, &line, seq, heard);
+                self.line(at, &line, seq, frames);
                 self.decoder = decoder;
             }
             Item::Preview(raw) => {
-                heard.line(raw, None);
+                frames.line(raw, None);
                 let mut decoder = std::mem::take(&mut self.decoder);
                 let line = decoder.decode(raw);
-                self.preview(at, &line, heard);
+                self.preview(at, &line, frames);
                 self.decoder = decoder;
             }
             Item::Oversize(line) => {
                 let raw = line.head.as_bytes();
-                self.line(at, &Line { raw, body: Body::Oversize { length: line.length } }, seq, heard);
+                self.line(at, &Line { raw, body: Body::Oversize { length: line.length } }, seq, frames);
             }
-            Item::Host(event) => self.host(event, seq, heard),
+            Item::Host(event) => self.host(event, seq, frames),
             Item::Message(message) => {
                 self.restarted = None;
                 self.ledger.release();
                 self.ledger.accepted(message.clone(), self.newest, at);
-                self.host(&queued(message), seq, heard);
+                self.host(&queued(message), seq, frames);
             }
             Item::Note(note) => self.note(note),
-            Item::Stderr(text) => heard.stderr(text),
+            Item::Stderr(text) => frames.stderr(text),
         }
-        self.settle(heard);
+        self.settle(frames);
     }
 
     fn set_time(&mut self, at: i64) {
@@ -182,25 +182,25 @@ impl Book {
         }
     }
 
-    fn line(&mut self, at: i64, line: &Line<'_>, seq: Option<u64>, heard: &mut Heard) {
+    fn line(&mut self, at: i64, line: &Line<'_>, seq: Option<u64>, frames: &mut FrameBuilder) {
         let Self { durable, live, vocabularies, ledger, tally, failure, .. } = self;
         match live {
             Some(live) => {
                 live.line(line, &mut |view, change| {
                     tally.said(at, view, change);
-                    heard.change(vocabularies, view, change, seq);
+                    frames.change(vocabularies, view, change, seq);
                 });
                 durable.line(line, &mut |_, change| notice(change, ledger, tally, failure));
             }
             None => durable.line(line, &mut |view, change| {
                 notice(change, ledger, tally, failure);
                 tally.said(at, view, change);
-                heard.change(vocabularies, view, change, seq);
+                frames.change(vocabularies, view, change, seq);
             }),
         }
     }
 
-    fn host(&mut self, event: &HostEvent, seq: Option<u64>, heard: &mut Heard) {
+    fn host(&mut self, event: &HostEvent, seq: Option<u64>, frames: &mut FrameBuilder) {
         match event {
             HostEvent::ProcessStarted { .. } => self.has_process = true,
             HostEvent::ProcessExited { .. } | HostEvent::RecordingEnded => self.has_process = false,
@@ -216,25 +216,25 @@ impl Book {
         let Self { durable, live, vocabularies, ledger, tally, failure, .. } = self;
         match live {
             Some(live) => {
-                live.host(event, &mut |view, change| heard.change(vocabularies, view, change, seq));
+                live.host(event, &mut |view, change| frames.change(vocabularies, view, change, seq));
                 durable.host(event, &mut |_, change| notice(change, ledger, tally, failure));
             }
             None => durable.host(event, &mut |view, change| {
                 notice(change, ledger, tally, failure);
-                heard.change(vocabularies, view, change, seq);
+                frames.change(vocabularies, view, change, seq);
             }),
         }
-        heard.host(vocabularies, durable.view(), event, seq);
+        frames.host(vocabularies, durable.view(), event, seq);
     }
 
-    fn preview(&mut self, at: i64, line: &Line<'_>, heard: &mut Heard) {
+    fn preview(&mut self, at: i64, line: &Line<'_>, frames: &mut FrameBuilder) {
         let durable = &self.durable;
         let live = self.live.get_or_insert_with(|| Box::new(durable.clone()));
         live.set_time(at);
         let (vocabularies, tally) = (&mut self.vocabularies, &mut self.tally);
         live.line(line, &mut |view, change| {
             tally.said(at, view, change);
-            heard.change(vocabularies, view, change, None);
+            frames.change(vocabularies, view, change, None);
         });
     }
 
@@ -272,12 +272,12 @@ impl Book {
     }
 
     /// Drops the previews once nothing runs.
-    fn settle(&mut self, heard: &mut Heard) {
+    fn settle(&mut self, frames: &mut FrameBuilder) {
         let Some(live) = self.live.take_if(|live| !is_at_work(&live.view().status)) else { return };
         if is_at_work(&self.durable.view().status) {
             self.live = Some(live);
         } else if !is_same(live.view(), self.durable.view()) {
-            heard.is_replaced = true;
+            frames.is_replaced = true;
         }
     }
 
@@ -334,13 +334,13 @@ impl Book {
     }
 
     /// Tells what is being written at the moment, for somebody who has only seen the log.
-    pub(crate) fn tell_previews(&self, heard: &mut Heard) {
+    pub(crate) fn tell_previews(&self, frames: &mut FrameBuilder) {
         let Some(live) = &self.live else { return };
         let logged = self.durable.view().entries.last().map_or(0, |entry| entry.id.0);
         let mut vocabularies = Vocabularies::default();
         for entry in live.view().entries.iter().filter(|entry| entry.id.0 > logged) {
             let change = Change::EntryAdded(Arc::clone(entry));
-            heard.change(&mut vocabularies, live.view(), &change, None);
+            frames.change(&mut vocabularies, live.view(), &change, None);
         }
     }
 

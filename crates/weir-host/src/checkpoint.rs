@@ -9,7 +9,7 @@ use crate::book::Book;
 use crate::error::HostError;
 
 /// Changes with what a book writes down or makes of a log. Another version of this crate is another one by itself.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// A log of large events gets one after this many bytes as well.
 const EVERY_BYTES: usize = 16 << 20;
 /// One that is larger is not kept: folding so much of the log costs less.
@@ -91,11 +91,12 @@ mod tests {
     use weir_wire::MessageId;
 
     use super::*;
-    use crate::heard::{Heard, Watched};
+    use crate::frame_builder::{FrameBuilder, Watched};
     use crate::item::{Item, Note};
     use crate::ledger::Record;
     use crate::message::{MessageMode, StoredMessage};
     use crate::watch::Format;
+    use crate::watch_event::{Frame, WatchEvent};
 
     const KEEP: usize = 12;
     const FORMATS: [Format; 4] = [Format::View, Format::Agent, Format::Classic, Format::Raw];
@@ -170,11 +171,23 @@ mod tests {
     fn told(book: &mut Book, event: Event) -> Vec<String> {
         let mut watched = Watched::default();
         FORMATS.into_iter().for_each(|format| watched.add(format));
-        let mut heard = Heard::new(watched);
-        book.replay(event, &mut heard);
+        let mut frames = FrameBuilder::new(watched);
+        book.replay(event, &mut frames);
         let newest = book.cursor("epoch");
-        let frames = FORMATS.into_iter().flat_map(|format| heard.frames(format, &newest));
-        frames.map(|frame| format!("{frame:?} {}", String::from_utf8_lossy(frame.data()))).collect()
+        let frames = FORMATS.into_iter().flat_map(|format| frames.frames(format, &newest));
+        frames.map(|frame| told_in_json(&frame)).collect()
+    }
+
+    /// A frame as a client sees it. In memory, equal JSON may be laid out differently.
+    fn told_in_json(frame: &Frame) -> String {
+        let json = match frame.event() {
+            WatchEvent::Changes(event) => serde_json::to_string(event),
+            WatchEvent::Agent(event) => serde_json::to_string(event),
+            WatchEvent::Classic(event) => serde_json::to_string(event),
+            WatchEvent::Line(raw) => Ok(String::from_utf8_lossy(raw).into_owned()),
+            other => panic!("{other:?}"),
+        };
+        format!("{:?} {} {}", frame.id(), frame.event().name(), json.unwrap())
     }
 
     proptest! {

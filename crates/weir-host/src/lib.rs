@@ -28,8 +28,7 @@ mod error;
 mod export;
 mod facts;
 mod files;
-mod frame;
-mod heard;
+mod frame_builder;
 mod host;
 mod hub;
 mod info;
@@ -55,12 +54,12 @@ mod steady;
 mod transcript;
 mod viewer;
 mod watch;
+mod watch_event;
 mod work;
 
 pub use client_tools::{ClientTool, ClientTools, ToolAnswer, ToolContent};
 pub use error::HostError;
 pub use files::FileDiff;
-pub use frame::Frame;
 pub use host::{FolderReport, Host};
 pub use hub::{AllEvent, WatchAll};
 pub use info::{ParentInfo, SessionInfo, SessionStatus, WaitingFor};
@@ -79,5 +78,8 @@ pub use retention::Retention;
 pub use settings::{Actor, Branch, KeptSettings, NewSession, SessionSettings};
 pub use viewer::Bye;
 pub use watch::{Format, Watch, WatchQuery};
+pub use watch_event::{
+    ChangesEvent, Frame, HeartbeatEvent, HelloEvent, MessagesEvent, ResumeKind, SnapshotEvent, WatchEvent,
+};
 pub use weir_session::Decision;
 pub use weir_store::{ConversationId, Cursor, Hit, SearchQuery, Space, StoreError, Usage};

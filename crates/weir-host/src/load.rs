@@ -10,7 +10,7 @@ use weir_store::{Conversation, ConversationId, Event, EventRange, Lookup, ReadQu
 use crate::book::Book;
 use crate::checkpoint;
 use crate::error::HostError;
-use crate::heard::Heard;
+use crate::frame_builder::FrameBuilder;
 
 /// So much is read at a time: few round trips, and little memory.
 const PAGE_EVENTS: usize = 2048;
@@ -45,10 +45,10 @@ pub(crate) fn load(
     let row = row.ok_or_else(|| HostError::NotFound(id.clone()))?;
     let mut book = checkpoint::restore(store, checkpoint::query(id, keep_entries), keep_entries)?;
     let mut keeper = checkpoint::Keeper::new(checkpoint_every, book.newest());
-    let mut heard = Heard::default();
+    let mut frames = FrameBuilder::default();
     walk(source, id, book.newest(), |event| {
         let size = event.payload.len();
-        book.replay(event, &mut heard);
+        book.replay(event, &mut frames);
         keeper.passed(store, id, &book, keep_entries, size);
         Ok(true)
     })?;

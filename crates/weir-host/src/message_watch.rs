@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 
-use weir_transcript::{ClassicDone, ClassicError};
+use weir_transcript::{ClassicData, ClassicDone, ClassicError, ClassicEvent};
 use weir_wire::{MessageId, TurnId};
 
 use crate::core::Lease;
 use crate::error::HostError;
-use crate::frame::Frame;
 use crate::message::{Finished, MessageOutcome};
 use crate::watch::{Format, Watch};
+use crate::watch_event::{Frame, WatchEvent};
 
 /// How the message ended, once it has.
 pub(crate) type Finishing = Pin<Box<dyn Future<Output = Result<Finished, HostError>> + Send>>;
@@ -86,15 +86,16 @@ impl MessageWatch {
                 }
             };
             if self.is_about_the_message(&frame) {
-                self.is_done_told |= frame.event() == "done";
-                self.is_over = frame.event() == "bye";
+                self.is_done_told |= frame.event().name() == "done";
+                self.is_over = matches!(frame.event(), WatchEvent::Bye(_));
                 return Some(frame);
             }
         }
     }
 
     fn is_about_the_message(&mut self, frame: &Frame) -> bool {
-        let Some(turn) = frame.turn() else { return frame.event() != "hello" };
+        let event = frame.event();
+        let Some(turn) = event.turn() else { return !matches!(event, WatchEvent::Hello(_)) };
         if self.turns.contains(&turn) {
             return true;
         }
@@ -121,13 +122,18 @@ impl MessageWatch {
         if self.format == Format::Classic && !self.is_done_told {
             if let Some(message) = outcome.error.clone() {
                 let error = ClassicError { message, turn_id: None, parent_tool_use_id: None };
-                self.last.push_back(Frame::json("error", None, &error));
+                self.last.push_back(classic(ClassicData::Error(error)));
             }
             let done = ClassicDone { session_id: None, turn_id: None };
-            self.last.push_back(Frame::json("done", None, &done));
+            self.last.push_back(classic(ClassicData::Done(done)));
         }
-        self.last.push_back(Frame::json("message", None, &outcome));
+        let size = outcome.text.len();
+        self.last.push_back(Frame::new(None, WatchEvent::Message(Box::new(outcome)), size));
     }
+}
+
+fn classic(data: ClassicData) -> Frame {
+    Frame::new(None, WatchEvent::Classic(Box::new(ClassicEvent::new(data, None))), 0)
 }
 
 /// Waits for the end of the message, or for ever if that was told. Cancel safe.

@@ -7,7 +7,7 @@ use crate::checkpoint;
 use crate::core::Core;
 use crate::error::HostError;
 use crate::facts;
-use crate::heard::Heard;
+use crate::frame_builder::FrameBuilder;
 use crate::item::Item;
 use crate::load::walk;
 use crate::message::{Finished, MessageState};
@@ -34,10 +34,10 @@ fn follow(core: &Core, id: &ConversationId, message: &MessageId, after: u64) -> 
     let (store, keep) = (&*core.options.store, core.options.keep_entries);
     let query = CheckpointQuery { seq_at_most: after, ..checkpoint::query(id, keep) };
     let mut book = checkpoint::restore(store, query, keep)?;
-    let mut heard = Heard::default();
+    let mut frames = FrameBuilder::default();
     let (mut found, mut reasons) = (None, 0);
     walk(core.source(), id, book.newest(), |event| {
-        book.replay(event, &mut heard);
+        book.replay(event, &mut frames);
         // Those that have come to their end are forgotten only when others come, so each is seen.
         if let Some(record) = book.ledger.get(message) {
             let total = book.history().view().cost.usd;

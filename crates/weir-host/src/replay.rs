@@ -8,9 +8,9 @@ use weir_store::{CheckpointQuery, ConversationId, Cursor, EventRange, ReadQuery,
 use crate::book::Book;
 use crate::checkpoint;
 use crate::error::HostError;
-use crate::frame::Frame;
-use crate::heard::{Heard, Watched};
+use crate::frame_builder::{FrameBuilder, Watched};
 use crate::watch::Format;
+use crate::watch_event::Frame;
 
 /// What a viewer gets before what is live.
 #[derive(Debug)]
@@ -117,17 +117,17 @@ impl Replay {
             if event.seq > self.seen {
                 watched.add(self.format);
             }
-            let mut heard = Heard::new(watched);
+            let mut frames = FrameBuilder::new(watched);
             match &mut self.book {
-                Some(book) => book.replay(event, &mut heard),
+                Some(book) => book.replay(event, &mut frames),
                 None => {
                     let seq = event.seq;
                     if let Some(crate::item::Item::Line(raw)) = crate::item::Item::of(event) {
-                        heard.line(&raw, Some(seq));
+                        frames.line(&raw, Some(seq));
                     }
                 }
             }
-            ready.extend(heard.frames(self.format, &place));
+            ready.extend(frames.frames(self.format, &place));
         }
         Ok(true)
     }

@@ -6,7 +6,6 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use weir_session::Pooled;
@@ -18,8 +17,7 @@ use crate::client_calls::ClientCalls;
 use crate::core::{Core, Lease};
 use crate::error::HostError;
 use crate::facts;
-use crate::frame::Frame;
-use crate::heard::{Heard, Watched};
+use crate::frame_builder::{FrameBuilder, Watched};
 use crate::info::{SessionInfo, SessionStatus};
 use crate::ledger::Record;
 use crate::load::{self, Loaded};
@@ -28,6 +26,10 @@ use crate::recorder::{Batch, Done, Recorder};
 use crate::settings::KeptSettings;
 use crate::viewer::{Bye, Offered, Outlet};
 use crate::watch::Format;
+use crate::watch_event::{Frame, MessagesEvent, SnapshotEvent, WatchEvent};
+
+/// What an entry of a snapshot counts for in a viewer's queue. Most of it is shared with the session's own view.
+const ENTRY_SIZE: usize = 1 << 10;
 
 /// A session in memory.
 #[derive(Debug)]
@@ -111,10 +113,10 @@ impl Room {
             // Also on a full disk: otherwise nobody could look at it.
             let append = Append { essential: true, ..Append::new(id.clone(), events) };
             let appended = core.options.store.append(append).await?;
-            let mut heard = Heard::default();
+            let mut frames = FrameBuilder::default();
             book.set_check(appended.check);
             for (item, placed) in closing.iter().zip(&appended.placed) {
-                book.apply(at, Some(placed.seq), item, &mut heard);
+                book.apply(at, Some(placed.seq), item, &mut frames);
             }
         }
         book.take_tally();
@@ -235,13 +237,10 @@ impl Room {
     pub(crate) fn snapshot(&self, state: &State) -> Frame {
         let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
         let cursor = state.book.cursor(self.core.options.store.epoch());
-        let data = json!({
-            "seq": cursor.seq,
-            "session": facts::info(state),
-            "messages": messages,
-            "view": state.book.view(),
-        });
-        Frame::json("snapshot", Some(cursor), &data)
+        let view = state.book.view().clone();
+        let size = view.entries.len() * ENTRY_SIZE;
+        let snapshot = SnapshotEvent { seq: cursor.seq, session: facts::info(state), messages, view };
+        Frame::new(Some(cursor), WatchEvent::Snapshot(Box::new(snapshot)), size)
     }
 
     /// Ends all watches.
@@ -259,7 +258,7 @@ impl Room {
         for viewer in &state.viewers {
             watched.add(viewer.format);
         }
-        let mut heard = Heard::new(watched);
+        let mut frames = FrameBuilder::new(watched);
         let mut places = placed.into_iter().flat_map(|appended| &appended.placed);
         let mut done = Done { seq: state.book.newest(), new: true };
         let (mut events, mut bytes, mut previews) = (0, 0, 0);
@@ -279,7 +278,7 @@ impl Room {
                 Some(_) => (events, bytes) = (events + 1, bytes + item.size() as u64),
                 None => previews += 1,
             }
-            state.book.apply(batch.at, place.map(|place| place.seq), item, &mut heard);
+            state.book.apply(batch.at, place.map(|place| place.seq), item, &mut frames);
         }
         let counters = &self.core.counters;
         count(&counters.events, events);
@@ -297,7 +296,7 @@ impl Room {
         let malformed = |odd: Oddities| odd.mismatches + odd.not_json + odd.oversize;
         count(&counters.unknown_lines, odd.unknown_types.saturating_sub(before.unknown_types));
         count(&counters.malformed_lines, malformed(odd).saturating_sub(malformed(before)));
-        self.offer(&mut state, heard);
+        self.offer(&mut state, frames);
         if events > 0 || placed.is_some() {
             // Previews change nothing about a session.
             self.tell_facts(&mut state);
@@ -336,7 +335,7 @@ impl Room {
     }
 
     /// Passes on what viewers are told.
-    fn offer(&self, state: &mut State, mut heard: Heard) {
+    fn offer(&self, state: &mut State, mut built: FrameBuilder) {
         if state.viewers.is_empty() {
             return;
         }
@@ -345,10 +344,10 @@ impl Room {
             if state.viewers.iter().all(|viewer| viewer.format != format) {
                 continue;
             }
-            let frames = if format == Format::View && heard.is_replaced {
+            let frames = if format == Format::View && built.is_replaced {
                 vec![self.snapshot(state)]
             } else {
-                heard.frames(format, &newest)
+                built.frames(format, &newest)
             };
             self.offer_frames(state, format, &frames);
         }
@@ -388,14 +387,16 @@ impl Room {
         if !facts::is_same(&info, &state.info) {
             state.info = Arc::new(info);
             self.core.hub.tell(&state.info);
-            let frame = Frame::json("session", None, &*state.info);
+            let frame =
+                Frame::new(None, WatchEvent::Session(Arc::clone(&state.info)), size_of::<SessionInfo>());
             self.offer_frames(state, Format::View, &[frame]);
         }
         let revision = state.book.ledger.revision();
         if revision != state.told_messages {
             state.told_messages = revision;
             let messages: Vec<_> = state.book.ledger.queued().map(Record::info).collect();
-            let frame = Frame::json("messages", None, &json!({"messages": messages}));
+            let size = messages.iter().map(|message| size_of_val(message) + message.text.len()).sum();
+            let frame = Frame::new(None, WatchEvent::Messages(MessagesEvent { messages }), size);
             self.offer_frames(state, Format::View, &[frame]);
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 
-use crate::frame::Frame;
+use crate::watch_event::Frame;
 
 /// Why a watch ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,16 +149,20 @@ impl Inlet {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
+    use crate::watch_event::WatchEvent;
 
     fn frame(size: usize) -> Frame {
-        Frame::new("line", None, vec![b'x'; size])
+        Frame::new(None, WatchEvent::Line(Bytes::from(vec![b'x'; size])), size)
     }
 
     fn taken(inlet: &Inlet) -> Vec<usize> {
         let mut sizes = Vec::new();
         while let Some(Taken::Frame(frame)) = inlet.try_next() {
-            sizes.push(frame.data().len());
+            let WatchEvent::Line(line) = frame.event() else { panic!("{frame:?}") };
+            sizes.push(line.len());
         }
         sizes
     }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior};
 use weir_store::{Cursor, Resume};
 
-use crate::frame::Frame;
 use crate::room::ViewerGuard;
 use crate::viewer::{Bye, Inlet, Taken};
+use crate::watch_event::{Frame, HeartbeatEvent, HelloEvent, ResumeKind, WatchEvent};
 
 /// In which form a session is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -132,22 +131,19 @@ pub(crate) fn ticking(every: Option<Duration>) -> Option<tokio::time::Interval> 
 /// The greeting. `resume` tells whether the viewer's cursor was of use.
 pub(crate) fn hello(resume: Resume, epoch: &str, seq: u64, heartbeat: Option<Duration>) -> Frame {
     let resume = match resume {
-        Resume::Fresh => "fresh",
-        Resume::After(_) => "ok",
-        Resume::Gap => "gap",
+        Resume::Fresh => ResumeKind::Fresh,
+        Resume::After(_) => ResumeKind::Ok,
+        Resume::Gap => ResumeKind::Gap,
     };
-    let heartbeat = heartbeat.map(|every| u64::try_from(every.as_millis()).unwrap_or(u64::MAX));
-    Frame::json(
-        "hello",
-        None,
-        &json!({"resume": resume, "epoch": epoch, "seq": seq, "heartbeat_ms": heartbeat}),
-    )
+    let heartbeat_ms = heartbeat.map(|every| u64::try_from(every.as_millis()).unwrap_or(u64::MAX));
+    let hello = HelloEvent { resume, epoch: epoch.to_owned(), seq, heartbeat_ms };
+    Frame::new(None, WatchEvent::Hello(hello), 0)
 }
 
 fn heartbeat() -> Frame {
-    Frame::json("heartbeat", None, &json!({"at": weir_store::now()}))
+    Frame::new(None, WatchEvent::Heartbeat(HeartbeatEvent { at: weir_store::now() }), 0)
 }
 
 fn bye(reason: Bye) -> Frame {
-    Frame::json("bye", None, &json!({"reason": reason.as_str()}))
+    Frame::new(None, WatchEvent::Bye(reason), 0)
 }

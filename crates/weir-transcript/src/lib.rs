@@ -27,5 +27,5 @@ pub use view::*;
 pub use vocabulary::{
     AgentEvent, AgentEventKind, AgentVocabulary, ClassicData, ClassicDone, ClassicError, ClassicEvent,
     ClassicResult, ClassicSession, ClassicStderr, ClassicSystem, ClassicText, ClassicTextSource,
-    ClassicToolResult, ClassicToolUse, ClassicVocabulary,
+    ClassicToolResult, ClassicToolUse, ClassicVocabulary, Vocabularies, VocabularySinks,
 };

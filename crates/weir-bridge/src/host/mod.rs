@@ -11,8 +11,8 @@ use std::sync::PoisonError;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use weir_host::{
-    Actor, ConversationId, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions,
-    MessageMode, MessageState, NewMessage, NewSession, WatchQuery,
+    Actor, Bye, ConversationId, Cursor, FailureKind, Finished, Format, Host, HostError, Image, ListSessions,
+    MessageMode, MessageState, NewMessage, NewSession, WatchEvent, WatchQuery,
 };
 use weir_session::Decision;
 use weir_transcript::{BackgroundTask, RequestKind};
@@ -172,18 +172,25 @@ impl Engine for HostEngine {
                     if let Some(seen) = frame.id() {
                         query.cursor = Some(seen.clone());
                     }
-                    is_over = frame.event() == "bye" && !frame.data().windows(3).any(|word| word == b"lag");
-                    if let Some((turn, messages)) = Listener::begins(frame.event(), frame.data())
-                        && self.is_of_others(&id, &messages).await
+                    let event = match frame.event() {
+                        WatchEvent::Agent(event) => event,
+                        WatchEvent::Bye(reason) => {
+                            is_over = *reason != Bye::Lag;
+                            continue;
+                        }
+                        _ => continue,
+                    };
+                    if let Some((turn, messages)) = Listener::begins(event)
+                        && self.is_of_others(&id, messages).await
                     {
                         listener.leave_out(turn);
                     }
-                    let heard = listener.hear(frame.event(), frame.data());
+                    let report = listener.report(event);
                     let pictured = listener
                         .take_pictured()
                         .into_iter()
                         .map(|tool| Report::Pictured(WantedPictures::OfTool { tool }));
-                    for report in heard.into_iter().chain(pictured) {
+                    for report in report.into_iter().chain(pictured) {
                         if reports.send(report).is_err() {
                             return;
                         }

@@ -3,24 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use serde::Deserialize;
 use tokio::sync::mpsc;
-use weir_host::{Actor, ConversationId, Decision, Host, Watch, WatchQuery};
-use weir_transcript::{Change, Request, RequestKind, RequestState, View};
+use weir_host::{Actor, ConversationId, Decision, Host, Watch, WatchEvent, WatchQuery};
+use weir_transcript::{Request, RequestKind, RequestState, View};
 use weir_wire::{MessageId, QuestionAnswers};
 
 /// The tour takes some twenty seconds at its natural pace.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-#[derive(Deserialize)]
-struct Snapshot {
-    view: View,
-}
-
-#[derive(Deserialize)]
-struct Changes {
-    changes: Vec<Change<'static>>,
-}
 
 /// Takes the tour to its end, and tells what there was.
 pub(super) async fn take(
@@ -65,13 +54,9 @@ pub(super) async fn take(
 async fn see(watch: &mut Watch, view: &mut View) -> anyhow::Result<()> {
     let frame = watch.next().await.context("the stream ended")?;
     match frame.event() {
-        "snapshot" => *view = serde_json::from_slice::<Snapshot>(frame.data())?.view,
-        "changes" => {
-            for change in &serde_json::from_slice::<Changes>(frame.data())?.changes {
-                view.apply(change);
-            }
-        }
-        "bye" => bail!("the stream ended"),
+        WatchEvent::Snapshot(snapshot) => view.clone_from(&snapshot.view),
+        WatchEvent::Changes(event) => event.changes.iter().for_each(|change| view.apply(change)),
+        WatchEvent::Bye(_) => bail!("the stream ended"),
         _ => {}
     }
     Ok(())

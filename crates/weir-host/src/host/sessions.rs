@@ -15,7 +15,7 @@ use super::opening::{FORKING, resolved};
 use crate::book::Book;
 use crate::core::{Core, Lease};
 use crate::error::HostError;
-use crate::heard::Heard;
+use crate::frame_builder::FrameBuilder;
 use crate::info::{SessionInfo, SessionStatus, kept};
 use crate::item::{Item, message_labels, search_text};
 use crate::labels::Labeller;
@@ -336,14 +336,14 @@ struct End {
 /// Finds the end of the answer to a message. Blocks.
 fn end_of_answer(core: &Core, parent: &Conversation, message: &MessageId) -> Result<End, HostError> {
     let mut book = Book::new(core.options.keep_entries);
-    let (mut heard, mut decoder) = (Heard::default(), Decoder::new());
+    let (mut frames, mut decoder) = (FrameBuilder::default(), Decoder::new());
     let (mut line, mut end) = (None, None);
     walk(core.source(), &parent.id, 0, |event| {
         let seq = event.seq;
         if let Some(Item::Line(raw)) = Item::read(&event.kind, event.payload.clone()) {
             line = main_line(&decoder.decode(&raw)).or(line.take());
         }
-        book.replay(event, &mut heard);
+        book.replay(event, &mut frames);
         let state = book.ledger.get(message).map(|record| record.state);
         if state == Some(MessageState::Answered) {
             end = Some(seq);
@@ -450,7 +450,8 @@ fn copy(
     keep_entries: usize,
 ) -> Result<Book, HostError> {
     let mut book = Book::new(keep_entries);
-    let (mut heard, mut decoder, mut labeller) = (Heard::default(), Decoder::new(), Labeller::default());
+    let (mut frames, mut decoder, mut labeller) =
+        (FrameBuilder::default(), Decoder::new(), Labeller::default());
     let mut events: Vec<NewEvent> = Vec::new();
     walk(source, &parent.id, 0, |event| {
         if event.seq > newest {
@@ -471,7 +472,7 @@ fn copy(
             _ => {}
         }
         events.push(copy);
-        book.replay(event, &mut heard);
+        book.replay(event, &mut frames);
         if events.len() >= COPIED {
             source.store.append(Append::new(id.clone(), std::mem::take(&mut events))).wait()?;
         }

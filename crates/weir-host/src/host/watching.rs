@@ -9,7 +9,7 @@ use weir_wire::RequestId;
 
 use super::Host;
 use crate::error::HostError;
-use crate::heard::{Heard, Watched};
+use crate::frame_builder::{FrameBuilder, Watched};
 use crate::message::{Accepted, NewMessage};
 use crate::message_watch::MessageWatch;
 use crate::replay::{Opening, Replay};
@@ -107,9 +107,9 @@ impl Host {
             } else {
                 let mut watched = Watched::default();
                 watched.add(query.format);
-                let mut heard = Heard::new(watched);
-                state.book.tell_previews(&mut heard);
-                let previews = heard.frames(query.format, &state.book.cursor(epoch));
+                let mut built = FrameBuilder::new(watched);
+                state.book.tell_previews(&mut built);
+                let previews = built.frames(query.format, &state.book.cursor(epoch));
                 let seen = if let Resume::After(seq) = resume { seq } else { 0 };
                 let store = Arc::clone(&options.store);
                 let replay =

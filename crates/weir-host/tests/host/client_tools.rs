@@ -46,7 +46,7 @@ async fn stream(host: &Host, id: &ConversationId, message: String, format: Forma
 async fn next(watch: &mut MessageWatch, name: &str) -> Frame {
     loop {
         let frame = soon(watch.next()).await.unwrap_or_else(|| panic!("no {name} came"));
-        if frame.event() == name {
+        if frame.event().name() == name {
             return frame;
         }
     }

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use weir_host::{
-    ConversationId, Cursor, Format, Host, MessageState, NewMessage, NewSession, SessionStatus, WatchQuery,
+    ConversationId, Cursor, Format, Host, MessageState, NewMessage, NewSession, SessionStatus, WatchEvent,
+    WatchQuery,
 };
 
 use crate::place::{Onlooker, Place, id_of, me, script, soon, until};
@@ -57,8 +58,8 @@ async fn child() {
     let mut watch = host.watch(&id, query).await.unwrap();
     tokio::spawn(async move {
         while let Some(frame) = watch.next().await {
-            if let Some(cursor) = frame.id() {
-                say(&format!("seen {} {}", cursor.seq, hash(frame.data())));
+            if let (Some(cursor), WatchEvent::Line(line)) = (frame.id(), frame.event()) {
+                say(&format!("seen {} {}", cursor.seq, hash(line)));
             }
         }
     });
@@ -184,8 +185,8 @@ async fn check_log(host: &Host, id: &ConversationId, said: &Said) {
     let mut watch = host.watch(id, query).await.unwrap();
     let mut lines = HashMap::new();
     while let Ok(Some(frame)) = tokio::time::timeout(Duration::from_secs(1), watch.next()).await {
-        if let Some(cursor) = frame.id() {
-            lines.insert(cursor.seq, hash(frame.data()));
+        if let (Some(cursor), WatchEvent::Line(line)) = (frame.id(), frame.event()) {
+            lines.insert(cursor.seq, hash(line));
         }
     }
     for (seq, seen) in &said.seen {

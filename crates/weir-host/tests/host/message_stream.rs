@@ -17,7 +17,7 @@ async fn all(mut watch: MessageWatch) -> Vec<(String, String)> {
     let mut seen = Vec::new();
     while let Some(frame) = soon(watch.next()).await {
         let text = json(&frame)["text"].as_str().unwrap_or_default().to_owned();
-        seen.push((frame.event().to_owned(), text));
+        seen.push((frame.event().name().to_owned(), text));
     }
     seen
 }
@@ -66,7 +66,7 @@ async fn a_message_that_is_taken_back_ends_its_stream() {
     let mut last = None;
     let mut is_done = false;
     while let Some(frame) = soon(watch.next()).await {
-        is_done |= frame.event() == "done";
+        is_done |= frame.event().name() == "done";
         last = Some(json(&frame));
     }
     assert_eq!(last.unwrap()["state"], "cancelled");

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use weir_host::{
     Accepted, Actor, ConversationId, Format, Frame, Host, HostOptions, NewMessage, NewSession, SessionInfo,
-    SessionStatus, Watch, WatchQuery,
+    SessionStatus, Watch, WatchEvent, WatchQuery,
 };
 use weir_process::{Environment, StopOptions};
 use weir_session::SessionOptions;
@@ -204,34 +204,33 @@ impl Onlooker {
     pub(crate) async fn step(&mut self) -> bool {
         let Some(frame) = soon(self.watch.next()).await else { return false };
         self.take(&frame);
-        frame.event() != "bye"
+        !matches!(frame.event(), WatchEvent::Bye(_))
     }
 
     pub(crate) fn take(&mut self, frame: &Frame) {
-        let mut data = json(frame);
         if let Some(cursor) = frame.id() {
             assert!(self.cursor.as_ref().is_none_or(|before| before.seq <= cursor.seq), "{cursor} goes back");
             self.cursor = Some(cursor.clone());
         }
         match frame.event() {
-            "snapshot" => {
+            WatchEvent::Snapshot(snapshot) => {
                 self.snapshots += 1;
-                self.seq = data["seq"].as_u64().unwrap();
-                self.view = serde_json::from_value(data["view"].take()).unwrap();
-                self.session = data["session"].take();
-                self.messages = data["messages"].take();
+                self.seq = snapshot.seq;
+                self.view = through_json(&snapshot.view);
+                self.session = serde_json::to_value(&snapshot.session).unwrap();
+                self.messages = serde_json::to_value(&snapshot.messages).unwrap();
             }
-            "changes" => {
-                self.seq = data["seq"].as_u64().unwrap();
-                for change in data["changes"].as_array().unwrap() {
-                    let change: Change<'_> = serde_json::from_value(change.clone()).unwrap();
+            WatchEvent::Changes(event) => {
+                self.seq = event.seq;
+                for change in &event.changes {
+                    let change: Change<'_> = through_json(change);
                     self.view.apply(&change);
                 }
             }
-            "session" => self.session = data,
-            "messages" => self.messages = data["messages"].take(),
-            "bye" | "heartbeat" => {}
-            other => panic!("what is {other}?"),
+            WatchEvent::Session(info) => self.session = serde_json::to_value(info).unwrap(),
+            WatchEvent::Messages(event) => self.messages = serde_json::to_value(&event.messages).unwrap(),
+            WatchEvent::Bye(_) | WatchEvent::Heartbeat(_) => {}
+            other => panic!("what is {other:?}?"),
         }
     }
 
@@ -243,8 +242,28 @@ impl Onlooker {
     }
 }
 
+/// A value as a client of the server has it.
+fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+}
+
+/// The data of a frame as a client of the server has them.
 pub(crate) fn json(frame: &Frame) -> Value {
-    serde_json::from_slice(frame.data()).unwrap()
+    let value = match frame.event() {
+        WatchEvent::Hello(event) => serde_json::to_value(event),
+        WatchEvent::Snapshot(event) => serde_json::to_value(event),
+        WatchEvent::Changes(event) => serde_json::to_value(event),
+        WatchEvent::Agent(event) => serde_json::to_value(event),
+        WatchEvent::Classic(event) => serde_json::to_value(&event.data),
+        WatchEvent::Line(raw) => serde_json::from_slice(raw),
+        WatchEvent::Session(event) => serde_json::to_value(event),
+        WatchEvent::Messages(event) => serde_json::to_value(event),
+        WatchEvent::Message(event) => serde_json::to_value(event),
+        WatchEvent::Heartbeat(event) => serde_json::to_value(event),
+        WatchEvent::Bye(reason) => Ok(serde_json::json!({"reason": reason.as_str()})),
+        other => panic!("what is {other:?}?"),
+    };
+    value.unwrap()
 }
 
 /// Takes frames until one of this name.
@@ -252,7 +271,7 @@ pub(crate) async fn frames_until(watch: &mut Watch, event: &str) -> Vec<Frame> {
     let mut frames = Vec::new();
     loop {
         let frame = soon(watch.next()).await.expect("it goes on");
-        let is_last = frame.event() == event;
+        let is_last = frame.event().name() == event;
         frames.push(frame);
         if is_last {
             return frames;

@@ -9,13 +9,14 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
-use weir_host::{AllEvent, Cursor, Format, ListSessions, SessionInfo, Watch, WatchAll, WatchQuery};
+use weir_host::{
+    AllEvent, Bye, Cursor, Format, HeartbeatEvent, HelloEvent, ListSessions, ResumeKind, SessionInfo, Watch,
+    WatchAll, WatchEvent, WatchQuery,
+};
 
 use super::errors::session_id;
 use super::sse::{self, Holder};
-use super::types::{
-    ByeEvent, EventFormat, EventParams, HeartbeatEvent, HelloEvent, RemovedEvent, ResumeKind, SessionsEvent,
-};
+use super::types::{ByeEvent, EventFormat, EventParams, RemovedEvent, SessionsEvent};
 use crate::auth::Principal;
 use crate::clock;
 use crate::extract::{Path, Query};
@@ -111,7 +112,7 @@ impl Follower {
             }
             frame = self.watch.next() => {
                 let frame = frame?;
-                if frame.event() == "bye" && frame.data().windows(5).any(|part| part == b"\"lag\"") {
+                if matches!(frame.event(), WatchEvent::Bye(Bye::Lag)) {
                     self.app.metrics().lagged();
                 }
                 frame.encoded(sse::encode)
@@ -142,7 +143,7 @@ pub(crate) async fn all(
         resume: ResumeKind::Fresh,
         epoch: app.host().epoch().to_owned(),
         seq: 0,
-        heartbeat_ms: u64::try_from(heartbeat.as_millis()).unwrap_or(u64::MAX),
+        heartbeat_ms: u64::try_from(heartbeat.as_millis()).ok(),
     };
     let first = vec![sse::event("sessions", &SessionsEvent { sessions }), sse::event("hello", &hello)];
     let mut beats = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);

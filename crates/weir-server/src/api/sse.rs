@@ -9,41 +9,69 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
 use serde::Serialize;
 use tokio::sync::watch;
-use weir_host::Frame;
+use weir_host::{Cursor, Frame, WatchEvent};
 
+use super::types::ByeEvent;
 use crate::auth::{Principal, Standing, Tokens};
 use crate::clock;
 
-/// A frame as it goes over the wire.
+/// A frame of a session's stream as it goes over the wire.
 pub(super) fn encode(frame: &Frame) -> Bytes {
-    let id = frame.id().map(ToString::to_string);
-    write(frame.event(), id.as_deref(), frame.data())
+    let (name, id) = (frame.event().name(), frame.id());
+    match frame.event() {
+        WatchEvent::Line(raw) => write_line(name, id, raw),
+        WatchEvent::Hello(event) => write(name, id, event),
+        WatchEvent::Snapshot(event) => write(name, id, event),
+        WatchEvent::Changes(event) => write(name, id, event),
+        WatchEvent::Agent(event) => write(name, id, event),
+        WatchEvent::Classic(event) => write(name, id, &event.data),
+        WatchEvent::Session(event) => write(name, id, event),
+        WatchEvent::Messages(event) => write(name, id, event),
+        WatchEvent::Message(event) => write(name, id, event),
+        WatchEvent::Heartbeat(event) => write(name, id, event),
+        WatchEvent::Bye(reason) => write(name, id, &ByeEvent { reason: reason.as_str() }),
+        // The host knows an event that this crate does not: nothing a client could read.
+        _ => Bytes::new(),
+    }
 }
 
-/// An event without a place in the log.
+/// An event that is not in the log.
 pub(super) fn event(name: &str, value: &impl Serialize) -> Bytes {
-    // What is sent here are plain structures.
-    write(name, None, &serde_json::to_vec(value).unwrap_or_default())
+    write(name, None, value)
 }
 
-fn write(event: &str, id: Option<&str>, data: &[u8]) -> Bytes {
-    let mut text = BytesMut::with_capacity(data.len() + 64);
-    if let Some(id) = id {
-        for piece in ["id: ", id, "\n"] {
-            text.put_slice(piece.as_bytes());
-        }
-    }
-    for piece in ["event: ", event, "\n"] {
-        text.put_slice(piece.as_bytes());
-    }
-    // Both of these end a line for the reader, so a line of the CLI that has one is written as several.
-    for line in data.split(|byte| matches!(byte, b'\n' | b'\r')) {
+fn write(event: &str, id: Option<&Cursor>, value: &impl Serialize) -> Bytes {
+    let mut text = head(event, id, 256);
+    text.put_slice(b"data: ");
+    let mut text = text.writer();
+    // Writing to memory does not fail, and the values are plain structures. Compact JSON has no line breaks.
+    let _ = serde_json::to_writer(&mut text, value);
+    let mut text = text.into_inner();
+    text.put_slice(b"\n\n");
+    text.freeze()
+}
+
+/// A line of the CLI. Both of these characters end a line for the reader, so a line that has one is written as several.
+fn write_line(event: &str, id: Option<&Cursor>, line: &[u8]) -> Bytes {
+    let mut text = head(event, id, line.len() + 64);
+    for part in line.split(|byte| matches!(byte, b'\n' | b'\r')) {
         text.put_slice(b"data: ");
-        text.put_slice(line);
+        text.put_slice(part);
         text.put_u8(b'\n');
     }
     text.put_u8(b'\n');
     text.freeze()
+}
+
+fn head(event: &str, id: Option<&Cursor>, capacity: usize) -> BytesMut {
+    let mut text = BytesMut::with_capacity(capacity);
+    if let Some(id) = id {
+        text.put_slice(format!("id: {id}\n").as_bytes());
+    }
+    for piece in ["event: ", event, "\n"] {
+        text.put_slice(piece.as_bytes());
+    }
+    text
 }
 
 /// An answer that goes on for as long as there are events. Nobody on the way may keep it back or change it.
@@ -110,11 +138,12 @@ mod tests {
 
     #[test]
     fn events_on_the_wire() {
-        assert_eq!(write("a", None, b"{}"), "event: a\ndata: {}\n\n");
+        assert_eq!(write("a", None, &()), "event: a\ndata: null\n\n");
+        let place = Cursor::new("e", 7, None);
         assert_eq!(
-            write("line", Some("e:7"), b"x\ry\nz"),
-            "id: e:7\nevent: line\ndata: x\ndata: y\ndata: z\n\n"
+            write_line("line", Some(&place), b"x\ry\nz"),
+            format!("id: {place}\nevent: line\ndata: x\ndata: y\ndata: z\n\n")
         );
-        assert_eq!(write("line", None, b""), "event: line\ndata: \n\n");
+        assert_eq!(write_line("line", None, b""), "event: line\ndata: \n\n");
     }
 }

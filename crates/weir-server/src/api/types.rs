@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use weir_host::{ClientTools, Image, MessageInfo, MessageMode, SessionInfo, SlashCommand};
-use weir_transcript::{Change, Entry, View};
+use weir_transcript::Entry;
 use weir_wire::RuleDestination;
 
 use crate::audit::AuditEntry;
@@ -592,39 +592,6 @@ pub(crate) struct SessionDiff {
     pub(crate) files: Vec<weir_host::FileDiff>,
 }
 
-/// How a stream goes on: the first event.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HelloEvent {
-    /// Whether it goes on after the place that the client named.
-    pub(crate) resume: ResumeKind,
-    /// Names the log: places of another one mean nothing here.
-    pub(crate) epoch: String,
-    /// The number of the newest event.
-    pub(crate) seq: u64,
-    /// Most milliseconds between two events.
-    pub(crate) heartbeat_ms: u64,
-}
-
-/// Whether a stream goes on after the place that the client named.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "the host makes some of them, and this type describes them")]
-pub(crate) enum ResumeKind {
-    /// It named none.
-    Fresh,
-    /// It does.
-    Ok,
-    /// It does not, because that place is not in this log: what the client has is to be thrown away.
-    Gap,
-}
-
-/// Nothing else happened.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HeartbeatEvent {
-    /// The server's time, in milliseconds since 1970.
-    pub(crate) at: i64,
-}
-
 /// The server closes the stream: the last event.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ByeEvent {
@@ -644,30 +611,6 @@ pub(crate) struct SessionsEvent {
 pub(crate) struct RemovedEvent {
     /// Which.
     pub(crate) id: String,
-}
-
-/// A conversation as it stands.
-#[derive(Debug, ToSchema)]
-#[expect(dead_code, reason = "the host makes it, and this type describes it")]
-pub(crate) struct SnapshotEvent {
-    /// Its newest entries, and what belongs to them.
-    pub(crate) view: View,
-    /// The session at a glance.
-    pub(crate) session: SessionInfo,
-    /// Messages that wait.
-    pub(crate) messages: Vec<MessageInfo>,
-    /// The number of the newest event in it.
-    pub(crate) seq: u64,
-}
-
-/// What has changed in a conversation.
-#[derive(Debug, ToSchema)]
-#[expect(dead_code, reason = "the host makes it, and this type describes it")]
-pub(crate) struct ChangesEvent {
-    /// The number of the newest event in it; for a preview, that of the event before.
-    pub(crate) seq: u64,
-    /// The changes, to be taken one after another.
-    pub(crate) changes: Vec<Change<'static>>,
 }
 
 /// The bytes of a picture, as a file has them.

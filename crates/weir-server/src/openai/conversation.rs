@@ -138,7 +138,7 @@ impl Conversation {
                 biased;
                 frame = self.watch.next(), if listens => match frame {
                     Some(frame) => {
-                        if let Some(Piece::Reasoning(text)) = progress.hear(frame.event(), frame.data()) {
+                        if let Some(Piece::Reasoning(text)) = progress.take(frame.event()) {
                             reasoning.push_str(&text);
                         }
                     }

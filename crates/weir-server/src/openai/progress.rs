@@ -1,6 +1,8 @@
 //! Events of a session as pieces of a reply.
 
-use serde::Deserialize;
+use weir_host::WatchEvent;
+use weir_transcript::{AgentEventKind, EntryId};
+use weir_wire::ApiMessageId;
 
 /// The tool by which the model gives an answer in a schema. It is the answer and not work.
 const STRUCTURED: &str = "StructuredOutput";
@@ -18,65 +20,47 @@ pub(super) enum Piece {
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     sent: String,
-    block: Option<(u64, String)>,
+    block: Option<(EntryId, String)>,
     /// The model's message that the block is a part of.
-    message: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Event {
-    #[serde(default)]
-    parent_tool_use_id: Option<String>,
-    #[serde(default)]
-    entry: u64,
-    #[serde(default)]
-    message_id: Option<String>,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    replaces: bool,
-    #[serde(default)]
-    is_error: bool,
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    title: String,
+    message: Option<ApiMessageId>,
 }
 
 impl Progress {
     /// What an event adds to the reply.
-    pub(super) fn hear(&mut self, name: &str, data: &[u8]) -> Option<Piece> {
-        if !matches!(name, "agent-text-delta" | "agent-tool-start") {
+    pub(super) fn take(&mut self, event: &WatchEvent) -> Option<Piece> {
+        let WatchEvent::Agent(event) = event else { return None };
+        if event.parent_tool_use_id.is_some() {
             return None;
         }
-        let event: Event = serde_json::from_slice(data).ok()?;
-        // What the CLI says of an error of the API is not what the model says.
-        if event.parent_tool_use_id.is_some() || event.is_error {
-            return None;
+        match &event.kind {
+            // What the CLI says about an API error does not come from the model.
+            AgentEventKind::TextDelta { entry, message_id, text, replaces, is_error: false } => {
+                self.text(*entry, message_id.as_ref(), text, *replaces).map(Piece::Text)
+            }
+            AgentEventKind::ToolStart { name, title, .. } if name != STRUCTURED => {
+                Some(Piece::Reasoning(format!("{name}: {title}\n")))
+            }
+            _ => None,
         }
-        if name == "agent-tool-start" && event.name == STRUCTURED {
-            return None;
-        }
-        if name == "agent-tool-start" {
-            return Some(Piece::Reasoning(format!("{}: {}\n", event.name, event.title)));
-        }
-        self.text(&event).map(Piece::Text)
     }
 
-    fn text(&mut self, event: &Event) -> Option<String> {
-        let (block, so_far) = self.block.get_or_insert_with(|| (event.entry, String::new()));
+    fn text(
+        &mut self,
+        entry: EntryId,
+        message: Option<&ApiMessageId>,
+        text: &str,
+        replaces: bool,
+    ) -> Option<String> {
+        let (block, so_far) = self.block.get_or_insert_with(|| (entry, String::new()));
         let mut new = String::new();
-        if *block != event.entry {
-            let goes_on = self.message.is_some() && self.message == event.message_id;
-            new.push_str(if goes_on || self.sent.is_empty() { "" } else { "\n\n" });
-            (*block, *so_far) = (event.entry, String::new());
+        if *block != entry {
+            let is_same_message = message.is_some() && self.message.as_ref() == message;
+            new.push_str(if is_same_message || self.sent.is_empty() { "" } else { "\n\n" });
+            (*block, *so_far) = (entry, String::new());
         }
-        self.message.clone_from(&event.message_id);
-        // What was sent cannot be taken back: a text that replaces another one can only go on from it.
-        let more = match event.replaces {
-            true => event.text.strip_prefix(so_far.as_str()).unwrap_or_default(),
-            false => event.text.as_str(),
-        };
+        self.message = message.cloned();
+        // What was sent cannot be taken back: a replacement can only add to it.
+        let more = if replaces { text.strip_prefix(so_far.as_str()).unwrap_or_default() } else { text };
         so_far.push_str(more);
         new.push_str(more);
         self.sent.push_str(&new);
@@ -107,11 +91,29 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
+    use weir_host::WatchEvent;
+    use weir_transcript::{AgentEvent, AgentEventKind, EntryId};
+    use weir_wire::{OwnedJson, ToolUseId};
+
     use super::{Piece, Progress};
 
-    fn delta(progress: &mut Progress, entry: u64, text: &str, replaces: bool) -> Option<Piece> {
-        let data = serde_json::json!({"entry": entry, "text": text, "replaces": replaces}).to_string();
-        progress.hear("agent-text-delta", data.as_bytes())
+    fn agent(kind: AgentEventKind, parent: Option<&str>) -> WatchEvent {
+        let parent_tool_use_id = parent.map(ToolUseId::from);
+        WatchEvent::Agent(Box::new(AgentEvent { kind, session_id: None, turn_id: None, parent_tool_use_id }))
+    }
+
+    fn text(entry: u64, message: Option<&str>, text: &str, replaces: bool) -> AgentEventKind {
+        AgentEventKind::TextDelta {
+            entry: EntryId(entry),
+            message_id: message.map(Into::into),
+            text: text.to_owned(),
+            replaces,
+            is_error: false,
+        }
+    }
+
+    fn delta(progress: &mut Progress, entry: u64, words: &str, replaces: bool) -> Option<Piece> {
+        progress.take(&agent(text(entry, None, words, replaces), None))
     }
 
     #[test]
@@ -129,27 +131,37 @@ mod tests {
     #[test]
     fn pieces_of_one_message_follow_each_other_without_a_gap() {
         let mut progress = Progress::default();
-        let mut hear = |entry: u64, message: &str, text: &str| {
-            let data = serde_json::json!({"entry": entry, "message_id": message, "text": text}).to_string();
-            progress.hear("agent-text-delta", data.as_bytes())
-        };
-        assert_eq!(hear(1, "m1", "Let me "), Some(Piece::Text("Let me ".into())));
-        assert_eq!(hear(2, "m1", "look."), Some(Piece::Text("look.".into())));
-        assert_eq!(hear(4, "m2", "Done."), Some(Piece::Text("\n\nDone.".into())));
+        let mut take =
+            |entry, message, words| progress.take(&agent(text(entry, Some(message), words, false), None));
+        assert_eq!(take(1, "m1", "Let me "), Some(Piece::Text("Let me ".into())));
+        assert_eq!(take(2, "m1", "look."), Some(Piece::Text("look.".into())));
+        assert_eq!(take(4, "m2", "Done."), Some(Piece::Text("\n\nDone.".into())));
         assert_eq!(progress.rest("Let me look.\n\nDone."), None);
     }
 
     #[test]
-    fn sub_agents_are_not_heard() {
-        let data = br#"{"entry":1,"text":"x","parent_tool_use_id":"t"}"#;
-        assert_eq!(Progress::default().hear("agent-text-delta", data), None);
+    fn sub_agents_are_left_out() {
+        assert_eq!(Progress::default().take(&agent(text(1, None, "x", false), Some("t"))), None);
     }
 
     #[test]
     fn neither_errors_nor_the_answer_itself_are_told() {
-        let error = br#"{"entry":1,"text":"API Error: 400","is_error":true}"#;
-        assert_eq!(Progress::default().hear("agent-text-delta", error), None);
-        let output = br#"{"name":"StructuredOutput","title":""}"#;
-        assert_eq!(Progress::default().hear("agent-tool-start", output), None);
+        let error = AgentEventKind::TextDelta {
+            entry: EntryId(1),
+            message_id: None,
+            text: "API Error: 400".to_owned(),
+            replaces: false,
+            is_error: true,
+        };
+        assert_eq!(Progress::default().take(&agent(error, None)), None);
+        let call = |name: &str| AgentEventKind::ToolStart {
+            tool_use_id: "t".into(),
+            name: name.to_owned(),
+            title: "it".to_owned(),
+            input: OwnedJson::default(),
+        };
+        assert_eq!(Progress::default().take(&agent(call("StructuredOutput"), None)), None);
+        let told = Progress::default().take(&agent(call("Read"), None));
+        assert_eq!(told, Some(Piece::Reasoning("Read: it\n".into())));
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::unfold;
+use weir_host::WatchEvent;
 use weir_openai::OpenAiError;
 use weir_openai::reply::Answer;
 
@@ -74,11 +75,11 @@ impl Writing {
                 frame = self.conversation.watch.next() => {
                     // A client that is too slow to watch still gets the whole answer.
                     let Some(frame) = frame else { return Written::Ended((&mut self.ending).await) };
-                    if frame.event() == "heartbeat" {
+                    if matches!(frame.event(), WatchEvent::Heartbeat(_)) {
                         return Written::Events(": still at work\n\n".to_owned());
                     }
                     let (tells, streams) = (self.conversation.tells_tools, self.conversation.streams_text());
-                    let events = match self.progress.hear(frame.event(), frame.data()) {
+                    let events = match self.progress.take(frame.event()) {
                         Some(Piece::Text(text)) if streams => self.conversation.reply.text(&text),
                         Some(Piece::Reasoning(text)) if tells => self.conversation.reply.reasoning(&text),
                         _ => String::new(),

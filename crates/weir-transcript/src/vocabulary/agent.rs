@@ -313,7 +313,7 @@ impl AgentVocabulary {
     }
 }
 
-fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
+pub(super) fn event(view: &View, milestone: &Milestone<'_>) -> Option<AgentEvent> {
     let (turn_id, parent_tool_use_id, kind) = match milestone {
         Milestone::TurnStarted(turn) => {
             let kind = AgentEventKind::MessageStart {

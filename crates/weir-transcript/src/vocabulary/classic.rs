@@ -24,7 +24,8 @@ pub struct ClassicEvent {
 }
 
 impl ClassicEvent {
-    fn new(data: ClassicData, turn_id: Option<TurnId>) -> Self {
+    /// An event with these data, named after them.
+    pub fn new(data: ClassicData, turn_id: Option<TurnId>) -> Self {
         let event = match &data {
             ClassicData::System(_) => "system",
             ClassicData::Text(_) => "text",
@@ -305,13 +306,13 @@ impl ClassicVocabulary {
     /// Tells the events in a change. The view is as it is after it.
     pub fn translate(&mut self, view: &View, change: &Change<'_>, tell: &mut dyn FnMut(ClassicEvent)) {
         let is_done = &mut self.is_done;
-        self.milestones.tell(view, change, &mut |milestone| translate(view, &milestone, is_done, tell));
+        self.milestones.tell(view, change, &mut |milestone| translate(view, &milestone, is_done, Some(tell)));
     }
 
     /// Tells the events in what the host did. To be called after the changes that the event made were translated.
     pub fn host(&mut self, view: &View, event: &HostEvent, tell: &mut dyn FnMut(ClassicEvent)) {
         let is_done = &mut self.is_done;
-        self.milestones.host(event, &mut |milestone| translate(view, &milestone, is_done, tell));
+        self.milestones.host(event, &mut |milestone| translate(view, &milestone, is_done, Some(tell)));
     }
 
     /// What the CLI printed on its standard error.
@@ -320,8 +321,16 @@ impl ClassicVocabulary {
     }
 }
 
-fn translate(view: &View, milestone: &Milestone<'_>, is_done: &mut bool, tell: &mut dyn FnMut(ClassicEvent)) {
-    if let Some(data) = data(view, milestone) {
+/// Builds events only for a sink; whether `done` was told is kept track of in any case.
+pub(super) fn translate(
+    view: &View,
+    milestone: &Milestone<'_>,
+    is_done: &mut bool,
+    mut tell: Option<&mut dyn FnMut(ClassicEvent)>,
+) {
+    if let Some(tell) = &mut tell
+        && let Some(data) = data(view, milestone)
+    {
         tell(ClassicEvent::new(data, milestone.turn()));
     }
     let turn_id = match milestone {
@@ -335,8 +344,10 @@ fn translate(view: &View, milestone: &Milestone<'_>, is_done: &mut bool, tell: &
         _ => return,
     };
     *is_done = true;
-    let done = ClassicDone { session_id: view.session.id.clone(), turn_id };
-    tell(ClassicEvent::new(ClassicData::Done(done), turn_id));
+    if let Some(tell) = tell {
+        let done = ClassicDone { session_id: view.session.id.clone(), turn_id };
+        tell(ClassicEvent::new(ClassicData::Done(done), turn_id));
+    }
 }
 
 fn data(view: &View, milestone: &Milestone<'_>) -> Option<ClassicData> {

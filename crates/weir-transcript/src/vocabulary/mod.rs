@@ -4,10 +4,12 @@
 //! view about what happened.
 
 mod agent;
+mod both;
 mod classic;
 mod milestones;
 
 pub use agent::{AgentEvent, AgentEventKind, AgentVocabulary};
+pub use both::{Vocabularies, VocabularySinks};
 pub use classic::{
     ClassicData, ClassicDone, ClassicError, ClassicEvent, ClassicResult, ClassicSession, ClassicStderr,
     ClassicSystem, ClassicText, ClassicTextSource, ClassicToolResult, ClassicToolUse, ClassicVocabulary,

@@ -690,7 +690,7 @@ export type HeartbeatEvent = {
 
 export type HelloEvent = {
   epoch: string;
-  heartbeat_ms: number;
+  heartbeat_ms?: number | null;
   resume: ResumeKind;
   seq: number;
 };
@@ -785,6 +785,10 @@ export type MessageUsage = {
   parent?: ToolUseId | null;
   turn?: TurnId | null;
   usage: TokenUsage;
+};
+
+export type MessagesEvent = {
+  messages: Array<MessageInfo>;
 };
 
 export type ModelCost = {
